@@ -1,0 +1,179 @@
+"""The plan: everything that will be done, resolved and frozen before a byte is sent; written first, as plan.json.
+
+A plan holds no secret: header values, keys and passwords travel beside it in `Secrets`, which is never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+PLAN_SCHEMA = "wholecurve.plan/1"
+
+
+class PhaseKind(StrEnum):
+    """Which figures a phase may feed: only `performance` feeds performance figures."""
+
+    WARMUP = "warmup"
+    PERFORMANCE = "performance"
+    ACCURACY = "accuracy"
+
+
+class Order(StrEnum):
+    """Sample order (load/order.py)."""
+
+    SHUFFLED = "shuffled"
+    SEQUENTIAL = "sequential"
+    REPLACEMENT = "replacement"
+
+
+class Pattern(StrEnum):
+    """Load pattern (load/table.py)."""
+
+    CONCURRENCY = "concurrency"
+    OFFLINE = "offline"
+    POISSON = "poisson"
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """TLS towards the endpoint. `verify` false is written into every result. Paths are names only in files."""
+
+    verify: bool = True
+    ca_file: str | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointPlan:
+    """The system under test as the client reaches it. `urls` carry no user info."""
+
+    urls: tuple[str, ...]
+    dialect: str
+    model: str
+    header_names: tuple[str, ...] = ()
+    tls: Tls = Tls()
+    proxy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """Fields of every request body. `None` means: not sent, the server's default holds."""
+
+    stream: bool = True
+    include_usage: bool = True
+    max_tokens: int | None = None
+    max_tokens_field: str = "max_tokens"
+    min_tokens: int | None = None
+    ignore_eos: bool | None = None
+    n: int | None = None
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StopRule:
+    """When issuing ends; rules combine.
+
+    Issuing ends at `max_samples` or `max_duration_ns`, whichever comes first. Otherwise it ends as soon as at least
+    `min_samples` are issued and `min_duration_ns` has passed and, with `whole_passes`, the count is a multiple of the
+    data set's rows. All `None` and no minimum: one pass.
+    """
+
+    min_samples: int = 0
+    max_samples: int | None = None
+    min_duration_ns: int = 0
+    max_duration_ns: int | None = None
+    whole_passes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PhasePlan:
+    """One phase. `rate_per_s` for Poisson and constant; `concurrency` for closed loop, and as a cap for open loop."""
+
+    kind: PhaseKind
+    name: str
+    dataset: str
+    rows: int
+    order: Order
+    order_seed: int
+    pattern: Pattern
+    stop: StopRule
+    concurrency: int | None = None
+    rate_per_s: float | None = None
+    arrival_seed: int = 0
+    ramp_ns: int = 0
+    salt: str | None = None
+    drain_timeout_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetPlan:
+    """A data set as it was read: file name (never a path), rows, SHA-256 of the file, what was skipped."""
+
+    name: str
+    file: str
+    rows: int
+    sha256: str
+    skipped_rows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerPlan:
+    """The reference tokenizer: how it was named, and SHA-256 of its files."""
+
+    name: str
+    sha256: str
+    vocab_size: int
+    trust_remote_code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Client-side limits. `None` means no limit. `max_event_bytes` fails one request only."""
+
+    request_timeout_ns: int | None = None
+    silence_timeout_ns: int | None = None
+    run_timeout_ns: int | None = None
+    connect_timeout_ns: int = 10_000_000_000
+    drain_timeout_ns: int | None = 240_000_000_000
+    max_event_bytes: int = 64 << 20
+    max_connects_at_once: int = 128
+    max_failed_share: float = 0.01
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One run: one point. `workers` is resolved (never 0). `keep_responses` writes answers to disk."""
+
+    name: str
+    endpoint: EndpointPlan
+    request: RequestOptions
+    datasets: tuple[DatasetPlan, ...]
+    phases: tuple[PhasePlan, ...]
+    limits: Limits
+    workers: int
+    seed: int
+    tokenizer: TokenizerPlan | None = None
+    keep_responses: bool = False
+    kernel_stamps: bool = True
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values for plan.json, with the schema key first."""
+        return {"schema": PLAN_SCHEMA} | asdict(self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secrets:
+    """Header values by name, in sending order. Never written, never shown: `repr` has names only."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Secrets({', '.join(name for name, _ in self.headers)})"
