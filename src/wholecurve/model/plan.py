@@ -165,8 +165,12 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for plan.json, with the schema key first."""
-        return {"schema": PLAN_SCHEMA} | asdict(self)
+        """Plain values for plan.json, with the schema key first. Files are named without their folders."""
+        plain: dict[str, Any] = {"schema": PLAN_SCHEMA} | asdict(self)
+        tls = plain["endpoint"]["tls"]
+        for key in ("ca_file", "client_cert", "client_key"):
+            tls[key] = tls[key] and tls[key].replace("\\", "/").rsplit("/", 1)[-1]
+        return plain
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,0 +1,97 @@
+"""Builds the C programs and runs the server whose timings are known, on its own core."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from settings import Setting
+
+HERE = Path(__file__).resolve().parent
+PORT = 18000
+PRIORITY = 50
+
+
+def build() -> None:
+    """Compiles both C programs where they are out of date. Raises `CalledProcessError` without a compiler."""
+    for folder in ("truth-server", "limit-client"):
+        subprocess.run(["make", "-s", "-C", str(HERE / folder)], check=True)
+
+
+def real_time_allowed() -> bool:
+    """Whether the server may run ahead of everything else on its core."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+class Running:
+    """A truthd that is up. `stop` ends it and returns how late it was at P99, in µs; its log is complete then."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, stats: Path) -> None:
+        self.process, self.log, self.stats = process, log, stats
+
+    def stop(self) -> float:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        self.process.wait(timeout=60)
+        late: float = json.loads(self.stats.read_text())["late_us"].get("p99", 0.0)
+        return late
+
+
+@contextmanager
+def running(setting: Setting, folder: Path, *, core: int, real_time: bool) -> Iterator[Running]:
+    """Runs truthd with the setting's timing; ends it with the block."""
+    log, stats = folder / "truth.bin", folder / "truth.json"
+    command = [str(HERE / "truth-server" / "truthd"), "--cpu", str(core), "--port", str(PORT)]
+    command += ["--log", str(log), "--stats", str(stats), *setting.server_options()]
+
+    def prepare() -> None:
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        if real_time:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+
+    with (folder / "truthd.log").open("wb") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, preexec_fn=prepare)
+    server = Running(process, log, stats)
+    try:
+        _wait_until_up(process, folder / "truthd.log")
+        yield server
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _wait_until_up(process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(200):
+        if process.poll() is not None:
+            raise RuntimeError(f"truthd ended with exit code {process.returncode}: {log.read_text()}")
+        connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=1)
+        try:
+            connection.request("GET", "/health")
+            if connection.getresponse().status == 200:
+                return
+        except OSError:
+            time.sleep(0.02)
+        finally:
+            connection.close()
+    raise RuntimeError(f"truthd did not come up on port {PORT}")

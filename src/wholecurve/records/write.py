@@ -1,0 +1,164 @@
+"""From row journals to records/*.parquet, in issue order, one row group at a time."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from wholecurve.model.record import (
+    EVENT_COLUMNS,
+    EVENTS_SCHEMA,
+    REQUEST_COLUMNS,
+    REQUEST_SCHEMA,
+    RESPONSE_COLUMNS,
+    RESPONSES_SCHEMA,
+    Column,
+)
+from wholecurve.records.journal import (
+    NULL,
+    NUMBER_NAMES,
+    RESPONSE_NAMES,
+    TEXT_NAMES,
+    Row,
+    journal_files,
+    places,
+    read_row,
+)
+
+ROWS_PER_GROUP = 20_000
+TOKEN_NAMES = ("isl", "osl", "osl_after_first", "osl_reasoning")
+
+_ARROW: Mapping[str, pa.DataType] = {
+    "int16": pa.int16(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "bool": pa.bool_(),
+    "string": pa.string(),
+    "list<int64>": pa.list_(pa.int64()),
+}
+
+
+def arrow_schema(columns: Sequence[Column], name: str) -> pa.Schema:
+    """The Arrow schema of a table of columns; unit and meaning travel in the field metadata."""
+    fields = [
+        pa.field(column.name, _ARROW[column.type], metadata={"unit": column.unit, "meaning": column.meaning})
+        for column in columns
+    ]
+    return pa.schema(fields, metadata={"schema": name})
+
+
+def rows_in_order(folder: Path) -> Iterator[Row]:
+    """Every row of all journals by (phase, index). Reads one row at a time; a doubled key is taken once."""
+    with ExitStack() as stack:
+        files: list[BinaryIO] = [stack.enter_context(path.open("rb")) for path in journal_files(folder)]
+        found: list[tuple[int, int, int, int]] = []
+        for number, file in enumerate(files):
+            found += [(place.phase, place.index, number, place.offset) for place in places(file)]
+        found.sort()
+        last: tuple[int, int] | None = None
+        for phase, index, number, offset in found:
+            if (phase, index) == last:
+                continue
+            last = (phase, index)
+            yield read_row(files[number], offset)
+
+
+TokenCounter = Callable[[Sequence[Row]], Mapping[str, Sequence[int | None]]]
+"""From rows of one group to token columns (TOKEN_NAMES) of the same length."""
+
+
+def write_parquet(
+    folder: Path,
+    *,
+    keep_responses: bool,
+    count_tokens: TokenCounter | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> int:
+    """Write requests, events and, if asked, responses; returns the rows. Journals are left for the caller to delete.
+
+    Each file is written under a temporary name, synced and renamed, so that no reader ever meets half a file.
+    """
+    tables = [("requests", REQUEST_COLUMNS, REQUEST_SCHEMA), ("events", EVENT_COLUMNS, EVENTS_SCHEMA)]
+    if keep_responses:
+        tables.append(("responses", RESPONSE_COLUMNS, RESPONSES_SCHEMA))
+    writers: dict[str, pq.ParquetWriter] = {}
+    written = 0
+    try:
+        for name, columns, schema in tables:
+            path = folder / f"{name}.parquet.part"
+            writers[name] = pq.ParquetWriter(path, arrow_schema(columns, schema), compression="zstd")
+        for group in _groups(rows_in_order(folder)):
+            tokens = count_tokens(group) if count_tokens is not None else {}
+            _write_requests(writers["requests"], group, tokens)
+            _write_events(writers["events"], group)
+            if keep_responses:
+                _write_responses(writers["responses"], group)
+            written += len(group)
+            if progress is not None:
+                progress(written)
+    finally:
+        for writer in writers.values():
+            writer.close()
+    for name, _, _ in tables:
+        part = folder / f"{name}.parquet.part"
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        part.replace(folder / f"{name}.parquet")
+    return written
+
+
+def _groups(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    group: list[Row] = []
+    for row in rows:
+        group.append(row)
+        if len(group) == ROWS_PER_GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _write_requests(writer: pq.ParquetWriter, rows: Sequence[Row], tokens: Mapping[str, Sequence[int | None]]) -> None:
+    numbers = np.array([row.numbers for row in rows], dtype=np.int64).reshape(len(rows), len(NUMBER_NAMES))
+    arrays: list[Any] = []
+    for column in REQUEST_COLUMNS:
+        kind = _ARROW[column.type]
+        if column.name in tokens:
+            arrays.append(pa.array(list(tokens[column.name]), type=kind))
+        elif column.type == "string":
+            place = TEXT_NAMES.index(column.name)
+            arrays.append(pa.array([row.texts[place] for row in rows], type=kind))
+        else:
+            values = numbers[:, NUMBER_NAMES.index(column.name)]
+            arrays.append(pa.array(values, type=pa.int64(), mask=values == NULL).cast(kind))
+    writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
+
+
+def _write_events(writer: pq.ParquetWriter, rows: Sequence[Row]) -> None:
+    offsets = np.zeros(len(rows) + 1, dtype=np.int32)
+    np.cumsum([len(row.gaps_ns) for row in rows], out=offsets[1:])
+    flat = array("q")
+    for row in rows:
+        flat.extend(row.gaps_ns)
+    gaps = pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.frombuffer(flat, dtype=np.int64), type=pa.int64()))
+    phases = pa.array([row.key[0] for row in rows], type=pa.int16())
+    indices = pa.array([row.key[1] for row in rows], type=pa.int64())
+    writer.write_batch(pa.record_batch([phases, indices, gaps], schema=writer.schema))
+
+
+def _write_responses(writer: pq.ParquetWriter, rows: Sequence[Row]) -> None:
+    arrays: list[Any] = [
+        pa.array([row.key[0] for row in rows], type=pa.int16()),
+        pa.array([row.key[1] for row in rows], type=pa.int64()),
+    ]
+    for place in range(len(RESPONSE_NAMES)):
+        arrays.append(pa.array([row.response[place] for row in rows], type=pa.string()))
+    writer.write_batch(pa.record_batch(arrays, schema=writer.schema))

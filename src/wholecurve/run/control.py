@@ -1,0 +1,97 @@
+"""The shared page between supervisor, workers and reducers: 64-bit cells in anonymous memory that forks inherit.
+
+One writer per cell (the issue counter apart, which is guarded by the claim lock), so no cell needs a lock to be
+read: an aligned 64-bit store is atomic on every machine this runs on.
+"""
+
+from __future__ import annotations
+
+import mmap
+from enum import IntEnum
+
+UNDECIDED = (1 << 62) - 1
+
+
+class Global(IntEnum):
+    """Cells of the whole run."""
+
+    STOP = 0  # 0 run, 1 stop issuing and drain, 2 stop now
+    PHASE = 1  # phase that may run, -1 before the first
+    PHASE_START = 2  # monotonic ns of the phase's start, 0 while workers prepare
+    ISSUED = 3  # conversations claimed in this phase
+    STOP_AT = 4  # conversations after which issuing ends, UNDECIDED until known
+    FINISH = 5  # 1: workers are gone, reducers end when they have read everything
+    PHASE_ISSUE_END = 6  # monotonic ns when the last claim was refused
+
+
+class Worker(IntEnum):
+    """Cells of one worker."""
+
+    READY = 0  # phase this worker is ready for
+    DONE = 1  # number of phases finished
+    IN_FLIGHT = 2
+    ISSUED = 3  # requests issued in this phase
+    COMPLETED = 4  # requests ended in this phase, however
+    READS = 5  # socket reads that carried answers
+    BYTES = 6
+    OPEN = 7  # open connections
+    OPENED = 8  # connections opened so far
+    PEAK = 9  # most requests in flight at once in this phase
+    FAULT = 10  # errno of a fault of this machine (disk full, ...), 0 if none
+    CPU = 11  # ns
+    BEAT = 12  # monotonic ns of the last turn of the loop
+    UNSENT = 13  # claimed and given back because the phase had ended
+
+
+class Reducer(IntEnum):
+    """Cells of one reducer; TTFT_BUCKETS follows."""
+
+    READ = 0  # bytes of spool read
+    SUCCEEDED = 1
+    FAILED = 2
+    CANCELLED = 3
+    OUTPUT_EVENTS = 4
+    OUTPUT_TOKENS = 5  # as the server counts
+    FAULT = 6
+    DONE = 7  # 1: everything read, rows on disk
+    PHASE = 8  # phase the counters are of
+
+
+TTFT_BUCKETS = 512
+"""Live TTFT histogram: bucket = 16 * log2(µs), so each is 4.4 % wide; for the screen only."""
+
+GLOBAL_CELLS, WORKER_CELLS, REDUCER_CELLS = 16, 32, 16 + TTFT_BUCKETS
+
+
+class Control:
+    """Typed views of the shared page."""
+
+    def __init__(self, workers: int, reducers: int) -> None:
+        cells = GLOBAL_CELLS + workers * WORKER_CELLS + reducers * REDUCER_CELLS
+        self._memory = mmap.mmap(-1, cells * 8)
+        view = memoryview(self._memory).cast("q")
+        self.run = view[:GLOBAL_CELLS]
+        at = GLOBAL_CELLS
+        self.workers = [view[at + i * WORKER_CELLS : at + (i + 1) * WORKER_CELLS] for i in range(workers)]
+        at += workers * WORKER_CELLS
+        self.reducers = [view[at + i * REDUCER_CELLS : at + (i + 1) * REDUCER_CELLS] for i in range(reducers)]
+        self.run[Global.PHASE] = -1
+        self.run[Global.STOP_AT] = UNDECIDED
+        for worker in self.workers:
+            worker[Worker.READY] = -1
+
+    def total(self, cell: Worker) -> int:
+        """Sum of a cell over all workers."""
+        return sum(worker[cell] for worker in self.workers)
+
+    def reduced(self, cell: Reducer) -> int:
+        """Sum of a cell over all reducers."""
+        return sum(reducer[cell] for reducer in self.reducers)
+
+    def ttft_counts(self) -> list[int]:
+        """The live TTFT histogram over all reducers."""
+        counts = [0] * TTFT_BUCKETS
+        for reducer in self.reducers:
+            for bucket, count in enumerate(reducer[16 : 16 + TTFT_BUCKETS]):
+                counts[bucket] += count
+        return counts

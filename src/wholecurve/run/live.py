@@ -1,0 +1,96 @@
+"""What can be said while a run goes on, from the shared page alone. For screens; never for results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wholecurve.load import planned_total
+from wholecurve.model.plan import PhasePlan
+from wholecurve.model.record import RunState
+from wholecurve.run.control import Control, Global
+from wholecurve.run.control import Reducer as ReducerCell
+from wholecurve.run.control import Worker as Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """One look. Rates and TTFT lag behind by what the reducers have not read yet. `None`: not known (yet)."""
+
+    phase: str
+    number: int
+    elapsed_ns: int
+    total: int | None
+    min_duration_ns: int
+    max_duration_ns: int | None
+    issued: int
+    ended: int
+    in_flight: int
+    succeeded: int
+    failed: int
+    output_events: int
+    output_tokens: int
+    ttft_p90_ns: float | None
+    connections: int
+    state: RunState
+    draining: bool
+
+    @property
+    def share_done(self) -> float | None:
+        """0 to 1 by whichever of count and time is further from its end; None if neither is known."""
+        shares = []
+        if self.total:
+            shares.append(self.ended / self.total)
+        floor = self.max_duration_ns or self.min_duration_ns
+        if floor:
+            shares.append(self.elapsed_ns / floor)
+        return min(1.0, min(shares)) if shares else None
+
+    @property
+    def left_ns(self) -> float | None:
+        """Estimated time left, by what has been done so far."""
+        share = self.share_done
+        if not share or self.elapsed_ns <= 0:
+            return None
+        return self.elapsed_ns * (1 - share) / share
+
+
+def live_view(control: Control, phase: PhasePlan, number: int, now_ns: int, state: RunState) -> Live:
+    """Read the shared page."""
+    start = control.run[Global.PHASE_START]
+    current = [reducer for reducer in control.reducers if reducer[ReducerCell.PHASE] == number]
+
+    def reduced(cell: ReducerCell) -> int:
+        return sum(reducer[cell] for reducer in current)
+
+    return Live(
+        phase=phase.name,
+        number=number,
+        elapsed_ns=max(0, now_ns - start) if start else 0,
+        total=planned_total(phase.stop, phase.rows),
+        min_duration_ns=phase.stop.min_duration_ns,
+        max_duration_ns=phase.stop.max_duration_ns,
+        issued=control.total(Cell.ISSUED),
+        ended=control.total(Cell.COMPLETED),
+        in_flight=control.total(Cell.ISSUED) - control.total(Cell.COMPLETED),
+        succeeded=reduced(ReducerCell.SUCCEEDED),
+        failed=reduced(ReducerCell.FAILED),
+        output_events=reduced(ReducerCell.OUTPUT_EVENTS),
+        output_tokens=reduced(ReducerCell.OUTPUT_TOKENS),
+        ttft_p90_ns=_histogram_percentile(control.ttft_counts(), 0.9),
+        connections=control.total(Cell.OPEN),
+        state=state,
+        draining=bool(control.run[Global.PHASE_ISSUE_END]),
+    )
+
+
+def _histogram_percentile(counts: list[int], share: float) -> float | None:
+    """Middle of the bucket that holds the percentile, in ns; each bucket is 4.4 % wide."""
+    total = sum(counts)
+    if not total:
+        return None
+    wanted, seen = share * total, 0
+    for bucket, count in enumerate(counts):
+        seen += count
+        if seen >= wanted:
+            return float(1000 * 2 ** ((bucket + 0.5) / 16))
+    return None

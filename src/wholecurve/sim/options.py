@@ -1,0 +1,86 @@
+"""Everything that can be set about a simulated endpoint, as one frozen value that travels to its process as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from wholecurve.model.errors import InputError
+from wholecurve.sim.faults import FaultShare, check_faults
+from wholecurve.sim.profiles import PROFILES, EngineProfile
+
+REASONING_FIELDS = ("reasoning_content", "reasoning")
+
+
+@dataclass(frozen=True, slots=True)
+class SimOptions:
+    """A simulated endpoint.
+
+    - `host`, `port` (0: any free one), `models` that are served (empty: any name is), `api_key` that is required
+    - `profile`, `speed` (times are divided by it), `seed`
+    - `to_limit`: answers always run to `max_tokens`, as if every request had `ignore_eos`
+    - `reasoning_share`, `tool_share`: win over the profile's when not None; `reasoning_field`
+    - `tokens_per_event`; `role_early`: role event at once with the head, else just before the first token
+    - `faults`: by share; `slow_ns`: how much later each token of a `slow` answer comes than the one before
+    - `truth_log`: file for the true times (JSON lines); `processes`: each its own engine; `cpu`: pin to this core
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    models: tuple[str, ...] = ("sim",)
+    api_key: str | None = field(default=None, repr=False)
+    profile: EngineProfile = PROFILES["small"]
+    speed: float = 1.0
+    seed: int = 0
+    to_limit: bool = False
+    reasoning_share: float | None = None
+    tool_share: float | None = None
+    reasoning_field: str = "reasoning_content"
+    tokens_per_event: int = 1
+    role_early: bool = False
+    faults: tuple[FaultShare, ...] = ()
+    slow_ns: int = 20_000_000
+    truth_log: str | None = None
+    processes: int = 1
+    cpu: int | None = None
+
+    def __post_init__(self) -> None:
+        check_faults(self.faults)
+        if self.reasoning_field not in REASONING_FIELDS:
+            raise InputError(f"reasoning field must be one of {', '.join(REASONING_FIELDS)}, got {self.reasoning_field!r}")
+        if not 0 <= self.port <= 65_535:
+            raise InputError(f"port must be between 0 and 65535, got {self.port}")
+        for name in ("processes", "tokens_per_event"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}")
+        for name in ("reasoning_share", "tool_share"):
+            share = getattr(self, name)
+            if share is not None and not 0 <= share <= 1:
+                raise InputError(f"{name} must be between 0 and 1, got {share}")
+        self.profile.faster(self.speed)  # refuses a factor that makes no sense
+
+    @property
+    def engine(self) -> EngineProfile:
+        """The profile at this speed."""
+        return self.profile.faster(self.speed)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, the API key among them: for a pipe to the own child process, never for a file."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> SimOptions:
+        """The inverse of `to_json`."""
+        built = dict(values)
+        built["models"] = tuple(built["models"])
+        built["profile"] = EngineProfile(**built["profile"])
+        built["faults"] = tuple(FaultShare(**fault) for fault in built["faults"])
+        return cls(**built)
+
+
+def profile_named(name: str) -> EngineProfile:
+    """A preset by name. Raises InputError."""
+    if name not in PROFILES:
+        raise InputError(f"unknown engine profile {name!r}", hint=f"known: {', '.join(PROFILES)}")
+    return PROFILES[name]
