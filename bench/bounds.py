@@ -33,13 +33,16 @@ class Figure:
         return f"{mid:.3g}{spread}" + (f"; {self.note}" if self.note else "")
 
 
+Judge = Callable[[Sequence[Row]], Figure | None]
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """One promise. `figure` returns None when the results hold nothing to judge it by."""
 
     what: str
     limit: str
-    figure: Callable[[Sequence[Row]], Figure | None]
+    figure: Judge
 
 
 def runs(results: Sequence[Row], setting: str, client: str) -> list[Row]:
@@ -86,9 +89,7 @@ def full_core(results: Sequence[Row]) -> Figure | None:
     return Figure(values, median(values) <= 1.0 and honest, said)
 
 
-def ratio_to(
-    setting: str, key: str, others: Sequence[str], holds: Callable[[float], bool]
-) -> Callable[[Sequence[Row]], Figure | None]:
+def ratio_to(setting: str, key: str, others: Sequence[str], holds: Callable[[float], bool]) -> Judge:
     """Ours / the least of the others in the same repeat."""
 
     def figure(results: Sequence[Row]) -> Figure | None:
@@ -104,7 +105,7 @@ def ratio_to(
     return figure
 
 
-def at_most(setting: str, key: str, limit: float) -> Callable[[Sequence[Row]], Figure | None]:
+def at_most(setting: str, key: str, limit: float) -> Judge:
     def figure(results: Sequence[Row]) -> Figure | None:
         return failed(results, setting) or judged((r[key] for r in runs(results, setting, OURS)), lambda x: x <= limit)
 
@@ -140,6 +141,7 @@ def poisson_lag(results: Sequence[Row]) -> Figure | None:
     return Figure(values, ok, said)
 
 
+CPU = "cpu_us_per_event"
 ALL, TWO = ("50", "90", "99"), ("50", "90")
 TTFT_SETTINGS = ("c1", "c32", "c256", "c1024", "c4096")
 RATE_SETTINGS = ("c32", "c256", "c1024", "c4096")

@@ -9,18 +9,16 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizers import Tokenizer
-from tokenizers.decoders import ByteLevel as ByteLevelDecoder
-from tokenizers.models import BPE
-from tokenizers.pre_tokenizers import ByteLevel
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
 
 WORDS = ("alpha", "bravo", "delta", "hotel", "india", "kappa", "lemon", "mango")
 WORDS += ("north", "ocean", "piano", "quiet", "river", "stone", "tiger", "water")
-END = "<|end|>"
+UNKNOWN, END = "<|unknown|>", "<|end|>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +65,7 @@ def ensure(peer: Peer) -> Path:
         return command
     print(f"installing {peer.name} {peer.version} (minutes)", flush=True)
     subprocess.run([find_python(peer.python), "-m", "venv", "--clear", str(venv)], check=True)
-    install = [
-        str(venv / "bin" / "pip"),
-        "install",
-        "-q",
-        "--disable-pip-version-check",
-        f"{peer.name}=={peer.version}",
-    ]
+    pip = [str(venv / "bin" / "pip"), "install", "-q", "--disable-pip-version-check"]
     done = subprocess.run([*pip, f"{peer.name}=={peer.version}"], capture_output=True, text=True)
     if done.returncode or not command.exists():
         shutil.rmtree(venv)
@@ -82,29 +74,20 @@ def ensure(peer: Peer) -> Path:
 
 
 def tokenizer_dir() -> Path:
-    """A small byte-level BPE in which each of the server's words, with its space, is one token."""
-    folder = cache_dir() / "tokenizer"
+    """A tokenizer of whole words in which each of the server's words is one token.
+
+    No hub is asked. Two thousand further words let peers make random prompts of an exact number of tokens.
+    """
+    folder = cache_dir() / "tokenizer-words"
     if not (folder / "tokenizer_config.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        vocabulary, merges = _merges(["\u0120" + word for word in WORDS])
-        tokenizer = Tokenizer(BPE(vocab=vocabulary, merges=merges))
-        tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
-        tokenizer.decoder = ByteLevelDecoder()
-        tokenizer.add_special_tokens([END])
+        words = [UNKNOWN, END, *WORDS, *(f"w{number}" for number in range(2000))]
+        tokenizer = Tokenizer(WordLevel({word: place for place, word in enumerate(words)}, unk_token=UNKNOWN))
+        tokenizer.pre_tokenizer = WhitespaceSplit()
+        tokenizer.add_special_tokens([UNKNOWN, END])
         tokenizer.save(str(folder / "tokenizer.json"))
         template = "{% for m in messages %}{{ m['content'] }}{% endfor %}"
-        config = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": END, "model_max_length": 1 << 20}
-        (folder / "tokenizer_config.json").write_text(json.dumps({**config, "chat_template": template}))
+        config = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": END, "unk_token": UNKNOWN}
+        config |= {"model_max_length": 1 << 20, "chat_template": template}
+        (folder / "tokenizer_config.json").write_text(json.dumps(config))
     return folder
-
-
-def _merges(words: Sequence[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """All single bytes, and for each word the chain of its prefixes."""
-    tokens = dict.fromkeys(sorted(ByteLevel.alphabet()))
-    merges: list[tuple[str, str]] = []
-    for word in words:
-        for end in range(1, len(word)):
-            if word[: end + 1] not in tokens:
-                merges.append((word[:end], word[end]))
-                tokens[word[: end + 1]] = None
-    return {token: place for place, token in enumerate(tokens)}, merges

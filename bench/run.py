@@ -5,9 +5,9 @@
     python bench/run.py --only c256,flood --repeats 1      some settings, once
     python bench/run.py --clients limitc --only c32        the instrument itself
 
-Writes bench/results/latest.json and latest.md; `--write-readme` puts the tables into bench/README.md. Exit code 1 when a
-bound is missed, 3 when the machine cannot run it. Within a repeat all clients run one after the other under a setting,
-so ratios between them are of the same minutes.
+Writes bench/results/latest.json and latest.md; `--write-readme` puts the tables into bench/README.md. Exit code 1
+when a bound is missed, 3 when the machine cannot run it. Within a repeat all clients run one after the other under a
+setting, so ratios between them are of the same minutes.
 """
 
 from __future__ import annotations
@@ -59,9 +59,12 @@ def measure(client: Client, setting: Setting, repeat: int, cores: tuple[int, int
             reported = client.read(setting, out, log)
             row |= compare(figures.read_truth(folder / "truth.bin", late), reported, watched, out)
         except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
-            tail = log.read_text(errors="replace").splitlines()[-12:] if log.exists() else []
-            row["error"] = "\n".join([f"{type(error).__name__}: {error}", *tail])
+            row["error"] = "\n".join([f"{type(error).__name__}: {error}", *_ends(log, folder / "truthd.log")])
     return row
+
+
+def _ends(*logs: Path) -> list[str]:
+    return [line for log in logs if log.exists() for line in log.read_text(errors="replace").splitlines()[-12:]]
 
 
 def compare(truth: figures.Truth, reported: figures.Reported, watched: watch.Watched, out: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,8 +17,18 @@ from pathlib import Path
 from settings import Setting
 
 HERE = Path(__file__).resolve().parent
-PORT = 18000
 PRIORITY = 50
+
+
+def free_port() -> int:
+    """A port that nothing listens on now, so that a bench never meets a server that somebody else left running."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+PORT = free_port()
 
 
 def build() -> None:
@@ -45,8 +56,9 @@ class Running:
         self.process, self.log, self.stats = process, log, stats
 
     def stop(self) -> float:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+        if self.process.poll() is not None:
+            raise RuntimeError(f"truthd ended during the run, exit code {self.process.returncode}")
+        self.process.send_signal(signal.SIGTERM)
         self.process.wait(timeout=60)
         late: float = json.loads(self.stats.read_text())["late_us"].get("p99", 0.0)
         return late

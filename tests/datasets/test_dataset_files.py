@@ -173,7 +173,8 @@ def test_own_name_goes_before_other_names(tmp_path: Path) -> None:
 
 
 def test_several_inputs_in_a_row(tmp_path: Path) -> None:
-    path = written(tmp_path, "t.jsonl", lines({"prompt": "a", "input_tokens": [1]}, {"prompt": None, "input_tokens": [2]}))
+    records = lines({"prompt": "a", "input_tokens": [1]}, {"prompt": None, "input_tokens": [2]})
+    path = written(tmp_path, "t.jsonl", records)
     first, second = load(path).samples
     assert (first.prompt, first.input_ids) == ("a", None)
     assert (second.prompt, second.input_ids) == (None, (2,))

@@ -15,11 +15,10 @@ from wholecurve.config.redact import url_secret, url_shown
 from wholecurve.config.schema import EndpointSettings
 from wholecurve.model.errors import InputError
 from wholecurve.model.plan import EndpointPlan, Secrets, Tls
+from wholecurve.wire import DIALECTS, bearer, check_header, endpoint_url, with_key
 
 DEFAULT_KEY_VARIABLE = "WHOLECURVE_API_KEY"
 MAX_KEY_BYTES = 16 << 10
-
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 # The client writes these itself; two of them would break the framing or the measurement.
 _OWN_HEADERS = {
@@ -39,11 +38,11 @@ _OWN_HEADERS = {
 def endpoint_of(settings: EndpointSettings, environ: Mapping[str, str]) -> tuple[EndpointPlan, Secrets]:
     """The endpoint as it is planned, and its header values. Raises InputError for all that is not usable."""
     for place, url in enumerate(settings.urls):
-        _check_url(url, f"endpoint.urls[{place}]")
+        _check_url(url, f"endpoint.urls[{place}]", DIALECTS[settings.dialect].path)
     if len(set(settings.urls)) < len(settings.urls):
         raise InputError("endpoint.urls: the same address is given twice", hint="requests are spread by themselves")
     if settings.proxy is not None:
-        _check_url(settings.proxy, "endpoint.proxy", schemes=("http",))
+        _check_proxy(settings.proxy)
     secrets = Secrets(_headers(settings, environ))
     plan = EndpointPlan(
         urls=settings.urls,
@@ -56,25 +55,28 @@ def endpoint_of(settings: EndpointSettings, environ: Mapping[str, str]) -> tuple
     return plan, secrets
 
 
-def _check_url(url: str, key: str, schemes: tuple[str, ...] = ("http", "https")) -> None:
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise InputError(f"{key}: wanted a URL such as http://host:8000, got one that cannot be read") from None
+def _check_url(url: str, key: str, path: str) -> None:
+    """Refuses what cannot be asked, and what would put a secret into the results."""
     secret = url_secret(url)
     if secret:
         raise InputError(
             f"{key}: the URL holds a secret ({secret}), and URLs are written into results",
             hint="send it as a header instead: headers: {Authorization: '${VARIABLE}'}",
         )
-    if parts.scheme not in schemes or not parts.hostname or port == 0 or re.search(r"[\s\x00-\x1f]", url):
+    try:
+        endpoint_url(url, path)
+    except InputError as error:
+        raise InputError(f"{key}: {error.message}", hint=error.hint) from None
+
+
+def _check_proxy(url: str) -> None:
+    if url_secret(url):
         raise InputError(
-            f"{key}: wanted a URL such as {schemes[0]}://host:8000, got {url_shown(url)!r}",
-            hint=f"begin with {' or '.join(f'{scheme}://' for scheme in schemes)}",
+            "endpoint.proxy: wanted a proxy without user name and password, which would be written into results"
         )
-    if parts.fragment:
-        raise InputError(f"{key}: wanted a URL without a fragment, got {url_shown(url)}#{parts.fragment}")
+    _check_url(url, "endpoint.proxy", "")
+    if urlsplit(url).scheme != "http":
+        raise InputError(f"endpoint.proxy: wanted http://host:port, got {url_shown(url)}")
 
 
 def _tls(settings: EndpointSettings) -> Tls:
@@ -93,28 +95,25 @@ def _tls(settings: EndpointSettings) -> Tls:
 
 
 def _headers(settings: EndpointSettings, environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Extra headers in their order, then the key as Authorization unless the user wrote that header."""
-    found: list[tuple[str, str]] = []
-    seen: set[str] = set()
+    """The key as Authorization, unless the user wrote that header, and the extra headers in their order."""
+    found: dict[str, tuple[str, str]] = {}
     for name, template in settings.headers.items():
         key = f"endpoint.headers.{name}"
-        if not _TOKEN.fullmatch(name):
-            raise InputError(f"endpoint.headers: wanted a header name of letters, digits and dashes, got {name!r}")
         if name.lower() in _OWN_HEADERS:
             raise InputError(f"{key}: this header is written by the client itself")
-        if name.lower() in seen:
+        if name.lower() in found:
             raise InputError(f"{key}: this header is given twice")
-        seen.add(name.lower())
-        value = interpolate(template, environ, key=key)
-        found.append((name, _bearer(value) if name.lower() == "authorization" else value))
-        _check_value(found[-1][1], key)
-    if "authorization" not in seen:
-        api_key = _api_key(settings, environ)
-        if api_key is not None:
-            found.append(("Authorization", _bearer(f"Bearer {api_key}")))
-    elif settings.api_key_env or settings.api_key_file:
+        value = interpolate(template, environ, key=key).strip()
+        if name.lower() == "authorization" and value.lower().startswith("bearer bearer "):
+            value = value[len("bearer ") :]  # the variable said `Bearer` already
+        if not value:
+            raise InputError(f"{key}: the value is empty", hint="is its variable empty?")
+        check_header(name, value)
+        found[name.lower()] = name, value
+    has_own = "authorization" in found
+    if has_own and (settings.api_key_env or settings.api_key_file):
         raise InputError("endpoint: wanted an API key or an Authorization header, got both")
-    return tuple(found)
+    return with_key(found.values(), None if has_own else _api_key(settings, environ))
 
 
 def _api_key(settings: EndpointSettings, environ: Mapping[str, str]) -> str | None:
@@ -145,30 +144,16 @@ def _read_key(path: str) -> str:
         with Path(path).open("rb") as stream:
             raw = stream.read(MAX_KEY_BYTES + 1)
     except OSError as error:
-        raise InputError(f"endpoint.api_key_file: cannot read {path}: {error.strerror}", hint="check the path") from None
+        raise InputError(
+            f"endpoint.api_key_file: cannot read {path}: {error.strerror}", hint="check the path"
+        ) from None
     if len(raw) > MAX_KEY_BYTES:
         raise InputError(f"endpoint.api_key_file: wanted one line, got more than {MAX_KEY_BYTES} bytes", where=path)
     return raw.decode("utf-8", "replace")
 
 
 def _checked_key(text: str, key: str) -> str:
-    value = text.strip()
-    if not value or len(value.split("\n")) > 1:
-        raise InputError(f"{key}: wanted an API key on one line, got {'nothing' if not value else 'several lines'}")
-    _check_value(value, key)
-    return value
-
-
-def _check_value(value: str, key: str) -> None:
-    if not value or not value.isascii() or not value.isprintable():
-        raise InputError(
-            f"{key}: wanted printable ASCII text on one line; the value is empty or holds other characters"
-        )
-
-
-def _bearer(value: str) -> str:
-    """One scheme only: a key that already says `Bearer` does not get another."""
-    words = value.split()
-    while len(words) > 2 and words[0].lower() == words[1].lower() == "bearer":
-        del words[0]
-    return " ".join(words)
+    try:
+        return bearer(text)
+    except InputError as error:
+        raise InputError(f"{key}: {error.message}", hint="wanted the key alone, on one line") from None

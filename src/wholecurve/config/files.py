@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -21,7 +21,7 @@ class ConfigFile:
     file.
     """
 
-    data: Mapping[str, Any]
+    data: Mapping[str, Any] = field(repr=False)
     origins: Mapping[Path, str]
     warnings: tuple[str, ...] = ()
 

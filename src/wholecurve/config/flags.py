@@ -7,8 +7,8 @@ flag sets; the documentation and the merge both read it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from pydantic import ValidationError
@@ -24,7 +24,7 @@ from wholecurve.model.plan import Order, Pattern
 
 
 def _flag(name: str, text: str, *, off: str = "") -> Parameter:
-    return Parameter(name=name, help=text, negative=off, negative_iterable="", negative_none="")
+    return Parameter(name=name, help=text, negative=off, negative_iterable="", show_default=False)
 
 
 Texts = tuple[str, ...]
@@ -54,7 +54,9 @@ class RunFlags:
     ] = None
     sampling: Annotated[Texts, _flag("--sampling", "sampling field key=value, typed as JSON: temperature=0.5")] = ()
     extra_body: Annotated[Texts, _flag("--extra-body", "any other body field key=value, typed as JSON")] = ()
-    header: Annotated[Texts, _flag("--header", "request header 'Name: ${VARIABLE}'; keeps secrets off this line")] = ()
+    header: Annotated[Texts, _flag("--header", "request header 'Name: ${VARIABLE}'; keeps secrets off this line")] = (
+        field(default=(), repr=False)
+    )
     api_key_env: Annotated[str | None, _flag("--api-key-env", "environment variable that holds the API key")] = None
     api_key_file: Annotated[str | None, _flag("--api-key-file", "file that holds the API key")] = None
     ca_file: Annotated[str | None, _flag("--ca-file", "certificate authorities to trust, PEM")] = None
@@ -171,7 +173,7 @@ FLAG_OF: dict[Path, str] = {path: f"--{name.replace('_', '-')}" for name, row in
 
 
 def settings_from(flags: RunFlags, file: ConfigFile | None = None) -> Settings:
-    """Settings of a file, overridden by the flags that were given. Raises InputError with the flag or file and line."""
+    """Settings of a file, overridden by the flags given. Raises InputError with the flag, or file and line."""
     data: dict[str, Any] = dict(file.data) if file else {}
     origins: dict[Path, str] = dict(file.origins) if file else {}
     for name, row in FLAGS.items():
@@ -208,7 +210,9 @@ def _with_flag(error: InputError) -> InputError:
     """A missing key is also named by its flag."""
     for path, flag in FLAG_OF.items():
         if error.message.startswith("wanted a value for") and f"`{'.'.join(map(str, path))}`" in error.message:
-            return InputError(error.message, where=error.where, hint=f"give {flag}, or set it in the file. {error.hint}")
+            return InputError(
+                error.message, where=error.where, hint=f"give {flag}, or set it in the file. {error.hint}"
+            )
     if error.message.startswith("wanted a value for `endpoint`"):
         return InputError(error.message, where=error.where, hint="give --endpoint and --model, or --config FILE")
     if error.message.startswith("wanted a value for `dataset`"):
@@ -228,9 +232,3 @@ def _typed_headers(texts: Texts) -> dict[str, str]:
                 hint=f"put it into a variable: --header '{name}: ${{{variable}}}'",
             )
     return headers
-
-
-def given(flags: RunFlags) -> dict[str, Any]:
-    """The flags that were typed, by name."""
-    values = {field.name: getattr(flags, field.name) for field in fields(flags)}
-    return {name: value for name, value in values.items() if value not in (None, (), False)}

@@ -84,9 +84,7 @@ def interpolate_tree(
         return interpolate(value, environ, key=dotted(path), where=where(path), reference=reference)
     if isinstance(value, dict):
         return {
-            name: interpolate_tree(
-                inner, environ, keep=keep, where=where, reference=reference, path=(*path, name)
-            )
+            name: interpolate_tree(inner, environ, keep=keep, where=where, reference=reference, path=(*path, name))
             for name, inner in value.items()
         }
     if isinstance(value, list):

@@ -1,8 +1,8 @@
 """The MLPerf reference client's configuration, as far as its files are checked: both of its vocabularies.
 
-Facts, not a copy: keys, types and bounds as observed in its public state of August 2026, with the later
-names (`settings.timeouts`, `settings.metrics`, `min_issue_duration_ms`, ...) beside them. Differences on purpose: a YAML
-boolean is taken for `streaming`, and a whole number of seconds with a unit for every duration.
+Facts, not a copy: keys, types and bounds as observed in its public state of August 2026, with the later names
+(`settings.timeouts`, `settings.metrics`, `min_issue_duration_ms`, ...) beside them. Differences on purpose: a YAML
+boolean is taken for `streaming`, and any unit for a duration.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class ReferenceConfig(Section):
     submission_ref: SubmissionRef | None = None
     benchmark_mode: Literal["offline", "online"] | None = None
     model_params: Annotated[ModelParams, BeforeValidator(_per_object)] = ModelParams()
-    datasets: Annotated[list[ReferenceDataset], BeforeValidator(lambda value: value or [])] = []
+    datasets: Annotated[tuple[ReferenceDataset, ...], BeforeValidator(lambda value: value or ())] = ()
     settings: Annotated[ReferenceSettings, BeforeValidator(_per_object)] = ReferenceSettings()
     endpoint_config: ReferenceEndpoint
     report_dir: str | None = None

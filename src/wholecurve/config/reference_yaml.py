@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from wholecurve.config.interpolate import interpolate_tree, own_template
 from wholecurve.config.problems import input_error
+from wholecurve.config.reference_keys import warn_unused
 from wholecurve.config.reference_load import load_of, stop_of, timeouts_of, warmup_of
 from wholecurve.config.reference_schema import ModelParams, ReferenceConfig, ReferenceDataset
 from wholecurve.config.translation import Translation
@@ -20,44 +21,6 @@ from wholecurve.config.yaml_source import Path, YamlSource
 from wholecurve.model.errors import InputError
 
 DIALECTS = {"openai": "openai-chat", "openai_completions": "openai-completions", "sglang": "sglang-generate"}
-
-# Keys that nobody reads in the reference client either.
-_DEAD = ("timeout", "verbose", "model_params.osl_distribution")
-
-# Keys that tune the reference client's own machinery.
-_NO_EFFECT = (
-    "version",
-    "enable_cpu_affinity",
-    "settings.client.num_workers",
-    "settings.client.workers",
-    "settings.client.log_level",
-    "settings.client.warmup_connections",
-    "settings.client.auto_warmup_budget_fraction",
-    "settings.client.transport",
-    "settings.client.stream_all_chunks",
-    "settings.client.worker_initialization_timeout",
-    "settings.client.worker_graceful_shutdown_wait",
-    "settings.client.worker_force_kill_timeout",
-    "settings.client.max_idle_time",
-    "settings.client.min_required_connections",
-    "settings.client.worker_gc_mode",
-    "settings.drain.metrics_drain_timeout_s",
-    "settings.drain.metrics_tokenizer_workers",
-    "settings.drain.accuracy_timeout_s",
-    "settings.timeouts.service_ready_timeout_s",
-    "settings.timeouts.accuracy_drain_timeout_s",
-    "settings.timeouts.metrics_drain_timeout_s",
-    "settings.timeouts.worker_initialization_timeout_s",
-    "settings.timeouts.worker_graceful_shutdown_wait_s",
-    "settings.timeouts.worker_force_kill_timeout_s",
-    "settings.timeouts.no_progress_timeout_s",
-    "settings.timeouts.steady_state_timeout_s",
-    "settings.metrics",
-    "settings.early_stopping",
-    "settings.steady_state",
-    "settings.service_ready_timeout_s",
-    "settings.load_pattern.use_legacy_loadgen_qps_metrics",
-)
 
 _SAMPLING = (
     "temperature",
@@ -82,17 +45,17 @@ def from_reference(
     source: YamlSource, environ: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[Path, str], tuple[str, ...]]:
     """(our values, where each was given, warnings). Raises InputError with file and line."""
-    raw = interpolate_tree(
-        source.data, environ, keep=lambda path: path == _API_KEY, where=source.where, reference=True
-    )
-    raw["datasets"] = [_cli_dataset(item) for item in raw.get("datasets") or []] if _is_list(raw) else raw["datasets"]
+    raw = interpolate_tree(source.data, environ, keep=lambda path: path == _API_KEY, where=source.where, reference=True)
+    listed = raw.get("datasets") or []
+    if isinstance(listed, list):
+        raw["datasets"] = [_cli_dataset(item) for item in listed]
     origins = {path: f"{source.name}:{line}" for path, line in source.lines.items()}
     try:
         config = ReferenceConfig.model_validate(raw)
     except ValidationError as error:
         raise input_error(error, ReferenceConfig, origins) from None
     to = Translation(source)
-    _warn_unused(raw, to)
+    warn_unused(raw, to)
     _refuse(config, source, to)
     dataset, place = _performance_dataset(config, source, to)
     params = _with_override(config, dataset, place, source)
@@ -106,10 +69,6 @@ def from_reference(
     to.put(("name",), config.name or f"{config.type}_benchmark", ("name",))
     to.put(("output", "dir"), config.report_dir, ("report_dir",))
     return to.data, to.origins, tuple(to.warnings)
-
-
-def _is_list(raw: Mapping[str, Any]) -> bool:
-    return isinstance(raw.get("datasets") or [], list)
 
 
 def _cli_dataset(item: Any) -> Any:
@@ -129,31 +88,6 @@ def _cli_dataset(item: Any) -> Any:
         else:
             found[name] = value
     return found
-
-
-def _warn_unused(raw: Mapping[str, Any], to: Translation) -> None:
-    """One warning for dead keys and one for those that tune the other client."""
-    for keys, words in (
-        (_DEAD, "read by nobody, in the reference client neither"),
-        (_NO_EFFECT, "accepted; they tune the reference client and change nothing here"),
-    ):
-        present = [name for name in keys if _present(raw, name)]
-        if present:
-            to.warn(f"{', '.join(present)}: {words}")
-    for dead in ("samples", "eval_method"):
-        places = [place for place, item in enumerate(raw["datasets"]) if isinstance(item, Mapping) and dead in item]
-        if places:
-            names = ", ".join(f"datasets[{place}].{dead}" for place in places)
-            to.warn(f"{names}: read by nobody, in the reference client neither")
-
-
-def _present(raw: Mapping[str, Any], name: str) -> bool:
-    here: Any = raw
-    for part in name.split("."):
-        if not isinstance(here, Mapping) or part not in here:
-            return False
-        here = here[part]
-    return here is not None
 
 
 def _refuse(config: ReferenceConfig, source: YamlSource, to: Translation) -> None:
@@ -196,9 +130,7 @@ def _refuse(config: ReferenceConfig, source: YamlSource, to: Translation) -> Non
         )
 
 
-def _performance_dataset(
-    config: ReferenceConfig, source: YamlSource, to: Translation
-) -> tuple[ReferenceDataset, int]:
+def _performance_dataset(config: ReferenceConfig, source: YamlSource, to: Translation) -> tuple[ReferenceDataset, int]:
     """The one data set that is measured; the others are named in a warning."""
     accuracy = [item.name or item.path or "?" for item in config.datasets if item.type == "accuracy"]
     if accuracy:
@@ -211,9 +143,7 @@ def _performance_dataset(
     return found[0]
 
 
-def _with_override(
-    config: ReferenceConfig, dataset: ReferenceDataset, place: int, source: YamlSource
-) -> ModelParams:
+def _with_override(config: ReferenceConfig, dataset: ReferenceDataset, place: int, source: YamlSource) -> ModelParams:
     """`model_params` with the data set's own; nested mappings are merged, the result is checked again."""
     params = config.model_params
     override = dataset.generation_config_override
@@ -340,12 +270,16 @@ def _generated(item: ReferenceDataset, at: Path, params: ModelParams, to: Transl
             f"unknown parameter {sorted(unknown)[0]!r} of the data set random",
             where=to.source.where((*at, "generate_params")),
         )
-    if given.get("range_ratio", 1.0) != 1.0:
-        to.warn("datasets.generate_params.range_ratio: all prompts get the full length here")
     to.warn("the data set random is made by this client: same lengths, other words than the reference client's")
+    length, ratio = given.get("input_seq_length", 1024), given.get("range_ratio", 1.0)
+    if not isinstance(length, int) or not isinstance(ratio, int | float) or not 0 < ratio <= 1:
+        raise InputError(
+            "generate_params: wanted a whole input_seq_length and a range_ratio above 0 up to 1",
+            where=to.source.where((*at, "generate_params")),
+        )
     made = {
         "rows": given.get("num_sequences", 1024),
-        "input_tokens": given.get("input_seq_length", 1024),
+        "input_tokens": length if ratio == 1 else f"uniform:{max(1, int(ratio * length))}-{length}",
         "seed": given.get("random_seed", 42),
     }
     to.put(("dataset", "synthetic"), made, (*at, "generate_params"))

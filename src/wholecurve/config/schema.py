@@ -16,6 +16,7 @@ from wholecurve.config.types import (
     Duration,
     JsonObject,
     Kind,
+    LengthsText,
     Names,
     Natural,
     OptionalDuration,
@@ -33,9 +34,9 @@ FileFormat = Literal["jsonl", "json", "csv", "parquet"]
 _LIMITS = Limits()
 
 
-def key(default: Any, text: str, *, unit: str = "") -> Any:
-    """One key: default, meaning, unit."""
-    return Field(default, description=text, json_schema_extra={"unit": unit})
+def key(default: Any, text: str, *, unit: str = "", shown: bool = True) -> Any:
+    """One key: default, meaning, unit; `shown` false keeps its value out of `repr`."""
+    return Field(default, description=text, json_schema_extra={"unit": unit}, repr=shown)
 
 
 class Section(BaseModel):
@@ -62,7 +63,7 @@ class EndpointSettings(Section):
     )
     api_key_file: Text | None = key(None, "file that holds the API key on one line")
     headers: Annotated[dict[str, str], BeforeValidator(_empty_if_null), Kind("mapping of name: value")] = key(
-        {}, "extra request headers; write secrets as `${VARIABLE}`; a value is never written to a file"
+        {}, "extra request headers; write secrets as `${VARIABLE}`; a value is never written to a file", shown=False
     )
     ca_file: Text | None = key(None, "PEM file with the certificate authorities to trust instead of the system's")
     client_cert: Text | None = key(None, "PEM file with the client certificate")
@@ -86,12 +87,14 @@ class RequestSettings(Section):
 
 
 class SyntheticSettings(Section):
-    """Made-up prompts of exact token length; needs the tokenizer."""
+    """Made-up prompts of exact length, in tokens of the tokenizer; without one, in words."""
 
     rows: Count = key(..., "prompts to make", unit="rows")
-    input_tokens: Count = key(..., "length of each prompt", unit="tokens")
-    output_tokens: Count | None = key(None, "output limit of each row", unit="tokens")
-    shared_prefix_share: Share = key(0.0, "part of each prompt that all prompts share, from its start")
+    input_tokens: LengthsText = key(..., "length of each prompt, without the chat template", unit="tokens")
+    output_tokens: LengthsText | None = key(None, "output limit of each row", unit="tokens")
+    shared_prefix_share: Annotated[Share, Field(lt=1)] = key(
+        0.0, "part of each prompt that all prompts share, from its start"
+    )
     seed: Natural = key(42, "seed of the prompts")
 
 
@@ -142,7 +145,8 @@ class LoadSettings(Section):
     order: Order = key(Order.SHUFFLED, "order of rows; `shuffled` as in the MLPerf reference client")
     ramp: Duration = key(0, "raise the load linearly over this time at the start", unit="s")
     salt: Text | None = key(
-        None, "put a random text made from this word and the row before every measured prompt, so that no cache knows it"
+        None,
+        "put a text made from this word and the row before every measured prompt, so that no cache knows it",
     )
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
+from wholecurve.datasets import parse_lengths
 from wholecurve.model.errors import InputError
 from wholecurve.model.units import BYTES, NS_PER_MS, NS_PER_S, parse_duration_ns
 
@@ -77,6 +78,14 @@ def _names(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
+def _lengths(value: Any) -> Any:
+    """Text that datasets/ reads as a distribution of lengths."""
+    try:
+        return str(parse_lengths(_no_bool("a number of tokens")(value)))
+    except InputError as error:
+        raise ValueError(error.message) from None
+
+
 def _json_object(value: Any) -> Any:
     if value is None:
         return {}
@@ -116,9 +125,8 @@ OptionalDuration = Annotated[
 Bytes = Annotated[int, BeforeValidator(_size), Field(ge=1 << 16), Kind("size")]
 Count = Annotated[int, BeforeValidator(_no_bool("a whole number")), Field(ge=1), Kind("whole number, at least 1")]
 Natural = Annotated[int, BeforeValidator(_no_bool("a whole number")), Field(ge=0), Kind("whole number, at least 0")]
-Rate = Annotated[
-    float, BeforeValidator(_no_bool("a number")), Field(gt=0, allow_inf_nan=False), Kind("number above 0")
-]
+Rate = Annotated[float, BeforeValidator(_no_bool("a number")), Field(gt=0, allow_inf_nan=False), Kind("number above 0")]
+LengthsText = Annotated[str, BeforeValidator(_lengths), Kind("number, `uniform:100-200` or `normal:512,50`")]
 Share = Annotated[
     float, BeforeValidator(_no_bool("a number")), Field(ge=0, le=1, allow_inf_nan=False), Kind("number from 0 to 1")
 ]

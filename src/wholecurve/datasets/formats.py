@@ -156,9 +156,7 @@ def _read_parquet(path: Path, where: str, limit: int | None, choose: Choose) -> 
                 if limit is not None and len(rows) >= limit:
                     break
     except (pa.ArrowException, OSError) as error:
-        raise InputError(
-            f"wanted a Parquet file, got an unreadable one ({_reason(error)})", where=where
-        ) from None
+        raise InputError(f"wanted a Parquet file, got an unreadable one ({_reason(error)})", where=where) from None
     return Records(columns, tuple(rows), "row")
 
 

@@ -39,7 +39,7 @@ class MachineFacts:
     clock_source: the kernel's clock source (`tsc`, ...). clock_steps: steps of wall time seen while measuring.
     """
 
-    cores: int
+    cores: int | None
     load_average_before: float | None
     descriptor_limit: int | None
     descriptors_peak: int | None

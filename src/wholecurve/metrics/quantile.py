@@ -95,12 +95,12 @@ def histogram(ordered: NDArray[Any]) -> dict[str, Any]:
 
     30 buckets, log-spaced between minimum and maximum. A bucket holds low <= value < high, the last one high too.
     Zeros have no logarithm: then the spacing starts at the smallest value above zero and the first bucket reaches down
-    to zero. A series of one value is one bucket.
+    to zero. A series of one value, zeros aside, is one bucket.
     """
     low, high = float(ordered[0]), float(ordered[-1])
-    if low == high:
+    start = low if low > 0 or high <= 0 else float(ordered[np.searchsorted(ordered, 0, side="right")])
+    if start == high:
         return {"buckets": [[low, high]], "counts": [len(ordered)]}
-    start = low if low > 0 else float(ordered[np.searchsorted(ordered, 0, side="right")])
     edges = np.geomspace(start, high, HISTOGRAM_BUCKETS + 1)
     edges[0], edges[-1] = low, high
     below = np.searchsorted(ordered, edges[1:-1], side="left")

@@ -6,9 +6,12 @@ A plan holds no secret: header values, keys and passwords travel beside it in `S
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from enum import StrEnum
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from wholecurve.model.errors import InputError
 
 PLAN_SCHEMA = "wholecurve.plan/1"
 
@@ -171,6 +174,34 @@ class Plan:
         for key in ("ca_file", "client_cert", "client_key"):
             tls[key] = tls[key] and tls[key].replace("\\", "/").rsplit("/", 1)[-1]
         return plain
+
+
+def plan_from_json(data: Mapping[str, Any]) -> Plan:
+    """A plan from plan.json. Raises InputError for another schema or a damaged file."""
+    if data.get("schema") != PLAN_SCHEMA:
+        raise InputError(f"wanted plan.json with schema {PLAN_SCHEMA}, got {data.get('schema')!r}")
+    try:
+        plan = _revive(Plan, data)
+    except (TypeError, KeyError, ValueError) as error:
+        raise InputError(f"plan.json is damaged: {error}") from None
+    assert isinstance(plan, Plan)
+    return plan
+
+
+def _revive(kind: Any, value: Any) -> Any:
+    """A JSON value as the annotated type: data classes, enums, tuples and optional values; others as they are."""
+    if get_origin(kind) is UnionType:
+        if value is None:
+            return None
+        return _revive(next(part for part in get_args(kind) if part is not type(None)), value)
+    if is_dataclass(kind):
+        hints = get_type_hints(kind)
+        return kind(**{one.name: _revive(hints[one.name], value[one.name]) for one in fields(kind)})  # type: ignore[operator]
+    if get_origin(kind) is tuple:
+        return tuple(_revive(get_args(kind)[0], item) for item in value)
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind(value)
+    return value
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -128,6 +128,9 @@ REQUEST_COLUMNS: tuple[Column, ...] = (
     Column("completed_ns", "int64", "ns", "last byte of the answer, or the moment it failed"),
     Column("events", "int32", "events", "events of the answer"),
     Column("output_events", "int32", "events", "output-bearing events"),
+    Column(
+        "first_shared", "int32", "events", "output-bearing events that share the stamp of the first one, itself too"
+    ),
     Column("reads", "int32", "reads", "socket reads that carried the answer"),
     Column("user_stamps", "int32", "reads", "reads stamped by the user-space clock instead of the kernel"),
     Column("bytes_sent", "int64", "B", "request bytes, head and body"),

@@ -1,4 +1,7 @@
-"""Records on disk: the row journal while a run goes on, Parquet when it has ended."""
+"""Records on disk: the row journal while a run goes on, Parquet when it has ended (`records.read`, `records.write`).
+
+The Parquet side is not imported here: reducers need the journal only, and Arrow takes long to load.
+"""
 
 from __future__ import annotations
 

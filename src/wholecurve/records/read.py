@@ -47,5 +47,7 @@ def _table(path: Path, phase: int) -> pa.Table:
 
 
 def _numbers(table: pa.Table, name: str) -> Any:
-    column = table[name].cast(pa.int64()) if table[name].type != pa.bool_() else table[name].cast(pa.int8()).cast(pa.int64())
+    column = (
+        table[name].cast(pa.int64()) if table[name].type != pa.bool_() else table[name].cast(pa.int8()).cast(pa.int64())
+    )
     return column.fill_null(NULL).to_numpy().astype(np.int64, copy=False)

@@ -36,7 +36,7 @@ def resolve_addresses(targets: Sequence[Target], proxy: tuple[str, int] | None) 
 
 def _lookup(host: str, port: int) -> list[tuple[int, int, int, str, tuple[object, ...]]]:
     try:
-        return list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))  # type: ignore[arg-type]
+        return list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
     except socket.gaierror as error:
         raise SetupError(
             f"the host name {host!r} does not resolve ({error.strerror})", hint="Check --endpoint and the network."

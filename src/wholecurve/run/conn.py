@@ -81,8 +81,8 @@ class Connection:
 
     __slots__ = (
         "_incoming", "_outgoing", "_proxy_head", "_session", "address", "chunks", "connected_ns", "descriptor", "fast",
-        "fed", "finder", "flight", "last_ns", "number", "opened_ns", "out", "receive_into", "requests", "sock", "stamps", "state",
-        "waits_write",
+        "fed", "finder", "flight", "last_ns", "number", "opened_ns", "out", "receive_into", "requests", "sock",
+        "stamps", "state", "waits_write",
     )  # fmt: skip
 
     def __init__(self, number: int, address: Address, now_ns: int, *, kernel_stamps: bool) -> None:

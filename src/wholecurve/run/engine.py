@@ -24,14 +24,18 @@ from wholecurve.run.conn import READ_BYTES, Address, Broken, Connection, State
 from wholecurve.run.control import Control, Global, Worker
 from wholecurve.run.flight import Claims, Flight, Unit
 from wholecurve.run.outgoing import Outgoing
-from wholecurve.run.pool import Pool
 from wholecurve.run.poller import GONE, READ, WRITE, make_poller
+from wholecurve.run.pool import Pool
 from wholecurve.run.recorder import Recorder
 from wholecurve.run.spool import End, How, Issued, Kind, end_frame, frame, issued_frame
 from wholecurve.wire import EndFinder, Framing, WireError
 
-HOUSEKEEPING_NS = 50_000_000
-FLUSH_NS = 500_000_000
+TICK_NS = 10_000_000
+"""Chores are done in small portions, a hundred times a second: a pause in reading merges events into one stamp."""
+LOOK_EVERY_TICKS = 5
+FLUSH_EVERY_TICKS = 25
+SAVE_WITHIN_TICKS = 100
+SAVE_AFTER_NS = 1_000_000_000
 SPIN_BELOW_NS = 2_000_000
 """Nearer than this the loop does not trust the millisecond grain of epoll and takes short naps instead."""
 NAP_S = 50e-6
@@ -68,7 +72,9 @@ class Engine:
         self._buffers = [self._buffer]
         self._serial = 0
         self._resends = 0
-        self._last_flush = 0
+        self._tick = 0
+        self._to_save: list[Connection] = []
+        self._portion = 0
         self._due = 0
         self._parent = os.getppid()
 
@@ -100,7 +106,6 @@ class Engine:
         if self._wait_for_start(number):
             cpu, wall = cpu_ns(), monotonic_ns()
             self._loop()
-        self._save_parts()
         self._recorder.facts(self._facts(cpu, wall))
         self._recorder.flush()
         self._cells[Worker.FAULT] = self._recorder.fault
@@ -179,7 +184,7 @@ class Engine:
         while self._issuing or self._in_flight or self._timers:
             at = now()
             if at >= next_look:
-                next_look = at + HOUSEKEEPING_NS
+                next_look = at + TICK_NS
                 self._housekeeping(at)
                 self._issue_due()
             elif self._due <= at:
@@ -510,7 +515,7 @@ class Engine:
             self._open_for_waiting()
 
     def _retry(self, conn: Connection, flight: Flight) -> None:
-        """Asked for by the plan only: send again after the time the endpoint named. The clock runs from the first try."""
+        """Asked for by the plan only: send again when the endpoint named. The clock runs from the first try."""
         assert conn.finder is not None
         wait_ns = self._outgoing.retry_after(conn.finder, flight.attempts)
         assert wait_ns is not None
@@ -592,7 +597,13 @@ class Engine:
         )  # fmt: skip
         self._recorder.append(end_frame(end, kind.value if kind else "", detail))
         self._cells[Worker.COMPLETED] += 1
-        good = how is How.ENDED and conn is not None and conn.finder is not None and conn.finder.head is not None and conn.finder.head.status // 100 == 2
+        good = (
+            how is How.ENDED
+            and conn is not None
+            and conn.finder is not None
+            and conn.finder.head is not None
+            and conn.finder.head.status // 100 == 2
+        )
         self._next_turn(flight, Outcome.SUCCEEDED if good else Outcome.FAILED, completed_ns, free_at)
 
     def _next_turn(self, flight: Flight, outcome: Outcome, completed_ns: int, free_at: int) -> None:
@@ -630,17 +641,27 @@ class Engine:
     # -- now and then --------------------------------------------------------------------------------------------------
 
     def _housekeeping(self, now: int) -> None:
-        """Twenty times a second: counters, limits, the wall clock; twice a second: the disk."""
+        """One tick: a portion of the answers under way to the recorder; now and then counters, limits and the disk."""
+        self._tick += 1
+        if not self._to_save:
+            self._to_save = self._pool.busy()
+            self._portion = len(self._to_save) // SAVE_WITHIN_TICKS + 1
+        for conn in self._to_save[-self._portion :]:
+            self._save_part(conn, now - SAVE_AFTER_NS)
+        del self._to_save[-self._portion :]
+        if self._tick % FLUSH_EVERY_TICKS == 0:
+            self._recorder.flush()
+        if self._tick % LOOK_EVERY_TICKS == 0:
+            self._look(now)
+
+    def _look(self, now: int) -> None:
+        """Twenty times a second: counters for the supervisor, the wall clock, limits."""
         cells = self._cells
         cells[Worker.BEAT] = now
         cells[Worker.IN_FLIGHT] = self._in_flight
         cells[Worker.FAULT] = self._recorder.fault
         cells[Worker.CPU] = cpu_ns()
         self._stamps.refresh()
-        if now - self._last_flush >= FLUSH_NS:
-            self._last_flush = now
-            self._save_parts()
-            self._recorder.flush()
         orphaned = os.getppid() != self._parent  # nobody is left to collect what this worker would measure
         if self._control.run[Global.STOP] >= 2 or self._recorder.fault or orphaned:
             self._cancel_all(now, "")
@@ -648,20 +669,24 @@ class Engine:
             self._cancel_all(now, "drain timeout")
         self._apply_timeouts(now)
 
-    def _save_parts(self) -> None:
-        """Hand the bytes of answers under way to the recorder, so that a crash keeps them and memory stays small."""
-        for conn in self._pool.busy():
-            if conn.chunks and conn.flight is not None:
-                if conn.fed < len(conn.chunks) and self._advance(conn):
-                    self._on_end(conn, abs(conn.stamps[-1]))
-                    continue
-                if conn.flight is None:
-                    continue
-                self._recorder.part(conn.flight.serial, conn.stamps, conn.chunks)
-                conn.last_ns = abs(conn.stamps[-1])
-                del conn.stamps[:]
-                conn.chunks.clear()
-                conn.fed = 0
+    def _save_part(self, conn: Connection, before_ns: int) -> None:
+        """Hand the bytes of an answer under way to the recorder, so that a crash keeps them and memory stays small.
+
+        Answers younger than a second are left alone: most end before that, and then need one frame instead of two.
+        """
+        flight = conn.flight
+        if flight is None or not conn.chunks or flight.sent_ns > before_ns:
+            return
+        if conn.fed < len(conn.chunks) and self._advance(conn):
+            self._on_end(conn, abs(conn.stamps[-1]))
+            return
+        if conn.flight is not flight:
+            return  # it turned out to be broken
+        self._recorder.part(flight.serial, conn.stamps, conn.chunks)
+        conn.last_ns = abs(conn.stamps[-1])
+        del conn.stamps[:]
+        conn.chunks.clear()
+        conn.fed = 0
 
     def _drain_is_over(self, now: int) -> bool:
         limit = self._phase.drain_timeout_ns
@@ -712,6 +737,7 @@ class Engine:
             "reads": sum(self._lags),
             "read_lag_log2_ns": self._lags,
             "connections_opened": self._pool.opened,
+            "connections_open": len(self._pool.by_descriptor),
             "resends": self._resends,
             "requests_by_address": self._pool.issued,
             "peak_in_flight": self._peak,

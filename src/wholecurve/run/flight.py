@@ -58,7 +58,18 @@ class Claims:
     open loop the clock of the rule is the plan's own offset, so the number of requests never depends on lateness.
     """
 
-    __slots__ = ("_arrivals", "_at", "_control", "_conversations", "_lock", "_now", "_offset_ns", "_order", "_phase", "_row")
+    __slots__ = (
+        "_arrivals",
+        "_at",
+        "_control",
+        "_conversations",
+        "_lock",
+        "_now",
+        "_offset_ns",
+        "_order",
+        "_phase",
+        "_row",
+    )
 
     def __init__(
         self,
@@ -73,8 +84,8 @@ class Claims:
         self._control = control
         self._lock = lock
         self._now = now
-        self._order = sample_order(phase.order, len(conversations), Random(phase.order_seed))  # noqa: S311
-        self._arrivals: Iterator[int] | None = arrivals(phase, Random(phase.arrival_seed))  # noqa: S311
+        self._order = sample_order(phase.order, len(conversations), Random(phase.order_seed))
+        self._arrivals: Iterator[int] | None = arrivals(phase, Random(phase.arrival_seed))
         self._at = -1
         self._row = 0
         self._offset_ns = 0

@@ -52,6 +52,11 @@ class Outgoing:
                 prefix += f"Proxy-Authorization: {self.proxy_authorization}\r\n".encode("latin-1")
         return prefix + (b"X-Request-Id: " + self._run_id + b"-" if self._run_id else b"")
 
+    @property
+    def run_id(self) -> str | None:
+        """What X-Request-Id begins with; None if the user sends an own one."""
+        return self._run_id.decode() or None
+
     def request(self, sample: Sample, place: str) -> tuple[bytes, int]:
         """Everything behind the prefix of a request, and the output limit it asks for (-1: none).
 

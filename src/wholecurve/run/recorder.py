@@ -1,4 +1,4 @@
-"""Append-only recording of one worker: frames gather in memory and go to the spool file about twice a second.
+"""Append-only recording of one worker: frames gather in memory and go to the spool in small writes, often.
 
 Nothing is parsed or counted here. A full disk is the run's fault, not the endpoint's: the errno is kept in `fault`,
 later frames are dropped, and the worker stops issuing.
@@ -13,6 +13,8 @@ from pathlib import Path
 import orjson
 
 from wholecurve.run.spool import PART, SPOOL_BYTES, Kind, frame
+
+FLUSH_BYTES = 128 << 10
 
 
 class Recorder:
@@ -35,10 +37,10 @@ class Recorder:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def append(self, data: bytes) -> None:
-        """Keep one frame; written at the next flush, or now if a mebibyte waits."""
+        """Keep one frame; written at the next flush, or now if enough waits: small writes keep the loop turning."""
         self._pending.append(data)
         self._pending_bytes += len(data)
-        if self._pending_bytes > 1 << 20:
+        if self._pending_bytes > FLUSH_BYTES:
             self.flush()
 
     def part(self, serial: int, stamps: array[int], chunks: list[bytes]) -> None:

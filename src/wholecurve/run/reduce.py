@@ -12,6 +12,7 @@ import os
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import orjson
@@ -128,7 +129,7 @@ class Reducer:
                 self._feed(opened, count, body[PART.size :])
         elif kind == Kind.ISSUED:
             issued = Issued(*ISSUED.unpack(body))
-            if (issued.phase, issued.index) not in self._skip:
+            if (issued.phase, issued.place) not in self._skip:
                 tail.open[issued.serial] = _Open(issued, tail.number)
         elif kind == Kind.END:
             end = End(*END.unpack_from(body))
@@ -169,7 +170,7 @@ class Reducer:
             if answer is None:
                 kind = FailureKind.CLOSED_EARLY
             else:
-                kind, detail = answer.failure, answer.detail or detail
+                kind, detail = answer.failure, answer.detail or detail or ""
         outcome = Outcome.CANCELLED if how is How.CANCELLED else Outcome.FAILED if kind else Outcome.SUCCEEDED
         self._keep(opened, end, answer, outcome, kind, detail)
 
@@ -256,7 +257,7 @@ def _first_file(folder: Path, worker: int) -> int:
 
 def _issued_numbers(issued: Issued) -> dict[str, int | None]:
     return {
-        "index": issued.index,
+        "index": issued.place,
         "phase": issued.phase,
         "conversation": issued.conversation,
         "turn": issued.turn,
@@ -298,6 +299,7 @@ def _answer_numbers(answer: Answer | None) -> dict[str, int | None]:
         "last_output_ns": answer.last_output_ns,
         "events": answer.n_events,
         "output_events": answer.n_output_events,
+        "first_shared": _first_shared(answer),
         "reads": answer.n_reads,
         "bytes_received": answer.bytes_received,
         "usage_input": usage.input if usage else None,
@@ -307,11 +309,19 @@ def _answer_numbers(answer: Answer | None) -> dict[str, int | None]:
     }
 
 
+def _first_shared(answer: Answer) -> int | None:
+    """Events with the stamp of the first: more than one means that its TTFT is an upper bound."""
+    stamps = answer.output_stamps
+    if not stamps:
+        return None
+    return next((place for place, stamp in enumerate(stamps) if stamp != stamps[0]), len(stamps))
+
+
 def _gaps(answer: Answer | None) -> array[int]:
     if answer is None or len(answer.output_stamps) < 2:
         return array("q")
     stamps = answer.output_stamps
-    return array("q", [after - before for before, after in zip(stamps, stamps[1:], strict=False)])
+    return array("q", [after - before for before, after in pairwise(stamps)])
 
 
 def _response(answer: Answer) -> tuple[str | None, ...]:
@@ -319,9 +329,7 @@ def _response(answer: Answer) -> tuple[str | None, ...]:
     return (answer.text, answer.reasoning or None, calls, answer.first_text, answer.first_reasoning)
 
 
-def reduce_beside_load(
-    folder: Path, number: int, workers: Iterable[int], plan: Plan, control: Control
-) -> None:
+def reduce_beside_load(folder: Path, number: int, workers: Iterable[int], plan: Plan, control: Control) -> None:
     """The main function of a reducer process: follow the spools until the supervisor says that all is written."""
     _yield_to_everybody(beside_load=True)
     cells = control.reducers[number]

@@ -49,11 +49,11 @@ END = struct.Struct("<qBhqqqhihhqq")
 
 
 class Issued(NamedTuple):
-    """Payload of ISSUED."""
+    """Payload of ISSUED. `place` is the record's `index` (a name that tuples have for something else)."""
 
     serial: int
     phase: int
-    index: int
+    place: int
     conversation: int
     turn: int
     sample: int

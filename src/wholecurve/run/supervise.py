@@ -9,12 +9,13 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from wholecurve.model.errors import MeasureError
-from wholecurve.model.plan import Plan, PhasePlan
+from wholecurve.model.plan import PhasePlan, Plan
 from wholecurve.model.record import RunState
 from wholecurve.model.sample import Conversation
 from wholecurve.run.clock import anchor, monotonic_ns, sleep_s
@@ -117,8 +118,6 @@ class Supervisor:
         except OSError as error:
             self._control.reducers[number][ReducerCell.FAULT] = error.errno or -1
         except BaseException:  # noqa: BLE001 - the process ends here and must say why
-            import traceback
-
             with contextlib.suppress(OSError):
                 path = self._records / f"crash-reducer-{number:03d}.txt"
                 path.write_text(traceback.format_exc(), encoding="utf-8")
@@ -126,7 +125,7 @@ class Supervisor:
             os._exit(code)
 
     @contextlib.contextmanager
-    def _signals(self):  # type: ignore[no-untyped-def]
+    def _signals(self) -> Iterator[None]:
         """SIGINT once: stop issuing and drain; twice, or SIGTERM: stop now."""
 
         def on_interrupt(_number: int, _frame: object) -> None:
@@ -212,17 +211,21 @@ class Supervisor:
     def _watch(self, phase: PhasePlan) -> None:
         """Faults of this machine, an endpoint that is gone, and the time limit of the run."""
         control = self._control
-        fault = next((worker[Cell.FAULT] for worker in control.workers if worker[Cell.FAULT]), 0)
-        fault = fault or next((reducer[ReducerCell.FAULT] for reducer in control.reducers if reducer[ReducerCell.FAULT]), 0)
+        faults = [worker[Cell.FAULT] for worker in control.workers]
+        faults += [reducer[ReducerCell.FAULT] for reducer in control.reducers]
+        fault = next((one for one in faults if one), 0)
         if fault:
             words = os.strerror(fault) if fault > 0 else "unknown error"
             self._stop(2, RunState.FAILED, f"records could not be written: {words}")
         if self._deadline is not None and monotonic_ns() > self._deadline:
             self._stop(2, RunState.FAILED, "the run time limit was reached")
         failed = control.reduced(ReducerCell.FAILED)
-        if failed >= max(GONE_AFTER_FAILURES, 4 * (phase.concurrency or 1)) and not control.total(Cell.OPEN):
-            if not control.reduced(ReducerCell.SUCCEEDED) or self._nothing_opens():
-                self._stop(1, RunState.FAILED, "the endpoint is gone: no connection can be opened any more")
+        if (
+            failed >= max(GONE_AFTER_FAILURES, 4 * (phase.concurrency or 1))
+            and not control.total(Cell.OPEN)
+            and (not control.reduced(ReducerCell.SUCCEEDED) or self._nothing_opens())
+        ):
+            self._stop(1, RunState.FAILED, "the endpoint is gone: no connection can be opened any more")
 
     def _nothing_opens(self) -> bool:
         """True if no worker has an open connection now, and none has had one for a moment."""

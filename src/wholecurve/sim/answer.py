@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,7 +14,7 @@ import orjson
 
 from wholecurve.sim.ask import Ask
 from wholecurve.sim.profiles import EngineProfile
-from wholecurve.sim.words import SEQUENCE_LENGTH
+from wholecurve.sim.words import SEQUENCE_LENGTH, WordSequence
 
 ARGUMENTS_HEAD, ARGUMENTS_TAIL = '{"query":"', '"}'
 
@@ -42,7 +41,7 @@ class Answer:
 
 def decide_answer(ask: Ask, engine: EngineProfile, *, seed: int, to_limit: bool) -> Answer:
     """Length, finish reason and kind of the answer to `ask`, from the seed and the prompt alone."""
-    draw = random.Random(f"{seed}:{ask.digest}")  # noqa: S311 - reproducible, no secret
+    draw = random.Random(f"{seed}:{ask.digest}")
     natural = round(math.exp(math.log(engine.output_median) + engine.output_sigma * draw.gauss(0, 1)))
     natural = max(1, min(natural, engine.output_max))
     wants_tool, which, offset = draw.random() < engine.tool_share, draw.random(), draw.randrange(SEQUENCE_LENGTH)
@@ -64,8 +63,9 @@ def decide_answer(ask: Ask, engine: EngineProfile, *, seed: int, to_limit: bool)
     return Answer(tokens, reasoning, tool, finish, offset)
 
 
-def piece(answer: Answer, place: int, bare: Sequence[str], spaced: Sequence[str]) -> tuple[PieceKind, str]:
+def piece(answer: Answer, place: int, words: WordSequence) -> tuple[PieceKind, str]:
     """Kind and text of the token at `place`, counted from 0."""
+    bare, spaced = words.bare, words.spaced
     word = (answer.offset + place) % SEQUENCE_LENGTH
     if place < answer.reasoning:
         return PieceKind.REASONING, (spaced if place else bare)[word]

@@ -10,11 +10,10 @@ import orjson
 
 from wholecurve.sim.answer import Answer, PieceKind, piece, quoted
 from wholecurve.sim.ask import Ask
-from wholecurve.sim.words import SEQUENCE_LENGTH
+from wholecurve.sim.words import SEQUENCE_LENGTH, WordSequence
 
 LAST_CHUNK = b"0\r\n\r\n"
 COMMENT_EVERY = 8
-Words = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class Envelope:
     form: Form
     id: str
     created: int
-    words: Words
+    words: WordSequence
     cached: Callable[[], int]
 
     def base(self, *, stream: bool) -> dict[str, Any]:
@@ -150,7 +149,7 @@ def _call_id(envelope: Envelope) -> str:
 def _plain_events(envelope: Envelope) -> Iterator[bytes]:
     """The fast way: everything but the word is made once."""
     answer = envelope.answer
-    bare, spaced = envelope.words
+    bare, encoded = envelope.words.bare, envelope.words.encoded
     for kind, first, count in (
         (PieceKind.REASONING, 0, answer.reasoning),
         (PieceKind.TEXT, answer.reasoning, answer.tokens - answer.reasoning),
@@ -165,7 +164,7 @@ def _plain_events(envelope: Envelope) -> Iterator[bytes]:
         words = [bare[(answer.offset + first) % SEQUENCE_LENGTH].encode()]
         yield heads[len(words[0])] + words[0] + after
         for place in range(answer.offset + first + 1, answer.offset + first + count):
-            word = spaced[place % SEQUENCE_LENGTH].encode()
+            word = encoded[place % SEQUENCE_LENGTH]
             yield heads[len(word)] + word + after
 
 
@@ -174,7 +173,7 @@ def _shaped_events(envelope: Envelope, *, counted: bool) -> Iterator[bytes]:
     answer, form = envelope.answer, envelope.form
     end = form.line_end
     text, merged = "", 0
-    pieces = [piece(answer, place, *envelope.words) for place in range(answer.tokens)]
+    pieces = [piece(answer, place, envelope.words) for place in range(answer.tokens)]
     for place, (kind, part) in enumerate(pieces):
         text, merged = text + part, merged + 1
         last = place == answer.tokens - 1
@@ -197,7 +196,7 @@ def whole_body(envelope: Envelope) -> bytes:
     answer, ask = envelope.answer, envelope.ask
     parts: dict[PieceKind, list[str]] = {kind: [] for kind in PieceKind}
     for place in range(answer.tokens):
-        kind, text = piece(answer, place, *envelope.words)
+        kind, text = piece(answer, place, envelope.words)
         parts[kind].append(text)
     joined = {kind: "".join(texts) for kind, texts in parts.items()}
     choice: dict[str, Any] = {"index": 0}

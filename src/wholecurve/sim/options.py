@@ -48,7 +48,9 @@ class SimOptions:
     def __post_init__(self) -> None:
         check_faults(self.faults)
         if self.reasoning_field not in REASONING_FIELDS:
-            raise InputError(f"reasoning field must be one of {', '.join(REASONING_FIELDS)}, got {self.reasoning_field!r}")
+            raise InputError(
+                f"reasoning field must be one of {', '.join(REASONING_FIELDS)}, got {self.reasoning_field!r}"
+            )
         if not 0 <= self.port <= 65_535:
             raise InputError(f"port must be between 0 and 65535, got {self.port}")
         for name in ("processes", "tokens_per_event"):

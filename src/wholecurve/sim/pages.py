@@ -29,9 +29,7 @@ STREAM_HEAD = (
 )
 
 
-def page(
-    status: int, body: bytes, *, kind: str = "application/json", headers: Iterable[tuple[str, str]] = ()
-) -> bytes:
+def page(status: int, body: bytes, *, kind: str = "application/json", headers: Iterable[tuple[str, str]] = ()) -> bytes:
     """A whole answer with a content-length."""
     lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Status')}", f"Content-Type: {kind}"]
     lines += [f"{name}: {value}" for name, value in headers]

@@ -39,7 +39,15 @@ class EngineProfile:
     tool_share: float = 0.0
 
     def __post_init__(self) -> None:
-        counts = ("max_batch", "prefill_budget", "kv_blocks", "block_tokens", "max_context", "output_median", "output_max")
+        counts = (
+            "max_batch",
+            "prefill_budget",
+            "kv_blocks",
+            "block_tokens",
+            "max_context",
+            "output_median",
+            "output_max",
+        )
         for name in counts:
             if getattr(self, name) < 1:
                 raise InputError(f"engine profile: {name} must be 1 or more, got {getattr(self, name)}")

@@ -5,78 +5,59 @@ All tokens of one engine step go out together, one send for each event. Just bef
 
 from __future__ import annotations
 
-import contextlib
 import hmac
 import itertools
 import random
-import selectors
 import socket
-import struct
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import orjson
-
 from wholecurve.model.errors import InputError
 from wholecurve.sim.answer import decide_answer
 from wholecurve.sim.ask import Refusal, read_ask
-from wholecurve.sim.events import LAST_CHUNK, empty_stream, error_event, role_event, tail_events, whole_body
+from wholecurve.sim.events import LAST_CHUNK, chunk, empty_stream, error_event, role_event, tail_events, whole_body
 from wholecurve.sim.faults import FAULT_HEADER, Fault, FaultKind, choose_fault
-from wholecurve.sim.http1 import BadRequest, HttpRequest
+from wholecurve.sim.http1 import HttpRequest
+from wholecurve.sim.http_loop import HasFileno, HttpLoop
 from wholecurve.sim.model import Engine, Job, Step
 from wholecurve.sim.options import SimOptions
 from wholecurve.sim.pages import HTML, STREAM_HEAD, error_page, json_page, metrics_page, models_page, page
-from wholecurve.sim.stamps import ANCILLARY_BYTES, Waiter, arrival_ns
 from wholecurve.sim.stream import Peer, Stream, form_for
 from wholecurve.sim.timers import Timers
 from wholecurve.sim.truthlog import TruthLine, TruthWriter
 from wholecurve.sim.words import word_sequence
 
-READ_BYTES = 256 << 10
 FLUSH_NS = 1_000_000_000
+COMMENT = chunk(b": waiting\n\n")
 COMMENT_NS = 100_000_000
-_RESET = struct.pack("ii", 1, 0)
 
 
-class SimServer:
-    """Serves on `listener` until `stop` is called. One thread; the engine, its random state and all counts are its own."""
+class SimServer(HttpLoop):
+    """Serves on `listener` until `stop` is called, or `stop_on` can be read. The engine and all counts are its own."""
 
-    def __init__(self, options: SimOptions, listener: socket.socket, *, stop_on: socket.socket | None = None) -> None:
-        engine = options.engine
+    def __init__(self, options: SimOptions, listener: socket.socket, *, stop_on: HasFileno | None = None) -> None:
+        super().__init__(listener, stop_on=stop_on)
         shares = {"reasoning_share": options.reasoning_share, "tool_share": options.tool_share}
+        given = {name: share for name, share in shares.items() if share is not None}
         self._options = options
-        self._profile = replace(engine, **{name: share for name, share in shares.items() if share is not None})
-        self._engine = Engine(self._profile, random.Random(f"{options.seed}:engine"))  # noqa: S311 - no secret
-        self._fault_draw = random.Random(f"{options.seed}:faults")  # noqa: S311 - no secret
+        self._profile = replace(options.engine, **given)  # type: ignore[arg-type]
+        self._engine = Engine(self._profile, random.Random(f"{options.seed}:engine"))
+        self._fault_draw = random.Random(f"{options.seed}:faults")
         self._words = word_sequence(options.seed)
         self._created = int(time.time())
         self._truth = TruthWriter(Path(options.truth_log)) if options.truth_log else None
         self._streams: dict[int, Stream] = {}
-        self._peers: set[Peer] = set()
         self._timers = Timers()
         self._numbers = itertools.count()
-        self._connections = itertools.count()
         self._counts = {"requests": 0, "refused": 0, "prompt_tokens": 0, "cached_tokens": 0, "output_tokens": 0}
         self._late_ns = 0
-        self._stopping = False
-        self._listener = listener
-        listener.setblocking(False)
-        self._selector = selectors.DefaultSelector()
-        self._waiter = Waiter(self._selector)
-        self._selector.register(listener, selectors.EVENT_READ, None)
-        if stop_on is not None:
-            self._selector.register(stop_on, selectors.EVENT_READ, self.stop)
         self._pages: dict[tuple[str, str], Callable[[], bytes]] = {
             ("GET", "/health"): lambda: page(200, b"", kind="text/plain"),
             ("GET", "/v1/models"): lambda: models_page(options.models, self._created, self._profile.context_limit),
             ("GET", "/metrics"): self._metrics,
         }
-
-    def stop(self) -> None:
-        """End the loop after what is being done now."""
-        self._stopping = True
 
     def run(self) -> None:
         """Serve until stopped; then close all connections and the truth log."""
@@ -84,156 +65,47 @@ class SimServer:
         if self._truth is not None:
             self._flush_truth()
         try:
-            while not self._stopping:
+            while not self.stopping:
                 dues = [due for due in (engine.next_ns(), timers.next_ns()) if due is not None]
-                for key, events in self._waiter.wait(min(dues) if dues else None):
-                    self._ready(key, events)
+                self.poll(min(dues) if dues else None)
                 for step in engine.advance(time.monotonic_ns(), at_most=1):
                     self._emit(step)
                 timers.run(time.monotonic_ns())
         finally:
-            self._close()
-
-    def _close(self) -> None:
-        for peer in list(self._peers):
-            self._drop(peer)
-        self._selector.close()
-        self._listener.close()
-        if self._truth is not None:
-            self._truth.close()
+            self.close()
+            if self._truth is not None:
+                self._truth.close()
 
     def _flush_truth(self) -> None:
         assert self._truth is not None
         self._truth.flush()
         self._timers.at(time.monotonic_ns() + FLUSH_NS, self._flush_truth)
 
-    # --- sockets ------------------------------------------------------------------------------------------------
-
-    def _ready(self, key: selectors.SelectorKey, events: int) -> None:
-        peer = key.data
-        if peer is None:
-            self._accept()
-        elif not isinstance(peer, Peer):
-            peer()
-        else:
-            if events & selectors.EVENT_WRITE and peer.open:
-                self._flush(peer)
-            if events & selectors.EVENT_READ and peer.open:
-                self._read(peer)
-
-    def _accept(self) -> None:
-        for _ in range(256):
-            try:
-                sock, _address = self._listener.accept()
-            except OSError:  # none is waiting, or no descriptor is left: those who wait stay in the queue
-                return
-            peer = Peer(sock, next(self._connections))
-            self._peers.add(peer)
-            self._selector.register(sock, selectors.EVENT_READ, peer)
-
-    def _read(self, peer: Peer) -> None:
-        try:
-            data, ancillary, _flags, _address = peer.sock.recvmsg(READ_BYTES, ANCILLARY_BYTES)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            data, ancillary = b"", []
-        if not data:
-            self._drop(peer)
-            return
-        peer.parser.feed(data)
-        self._next_request(peer, arrival_ns(ancillary))
-
-    def _next_request(self, peer: Peer, arrived_ns: int) -> None:
-        """Answer what has arrived whole, unless an answer is under way or the connection is to end."""
-        while peer.open and peer.stream is None and not peer.closing:
-            try:
-                request = peer.parser.next()
-            except BadRequest as error:
-                peer.closing = True
-                self._send(peer, error_page(error.status, error.message))
-                return
-            if request is None:
-                if peer.parser.expects_continue:
-                    peer.parser.expects_continue = False
-                    self._send(peer, b"HTTP/1.1 100 Continue\r\n\r\n")
-                return
-            peer.closing = not request.keep_alive
-            self._handle(peer, request, arrived_ns)
-
-    def _send(self, peer: Peer, data: bytes) -> None:
-        """Write, or keep what the socket does not take; closes afterwards if the connection is to end."""
-        if not peer.out:
-            try:
-                sent = peer.sock.send(data)
-            except (BlockingIOError, InterruptedError):
-                sent = 0
-            except OSError:
-                self._drop(peer)
-                return
-            if sent == len(data):
-                if peer.closing and peer.stream is None:
-                    self._drop(peer)
-                return
-            data = data[sent:]
-        peer.out += data
-        self._watch(peer, selectors.EVENT_READ | selectors.EVENT_WRITE)
-
-    def _flush(self, peer: Peer) -> None:
-        try:
-            sent = peer.sock.send(peer.out)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            self._drop(peer)
-            return
-        del peer.out[:sent]
-        if peer.out:
-            return
-        self._watch(peer, selectors.EVENT_READ)
-        if peer.closing and peer.stream is None:
-            self._drop(peer)
-
-    def _watch(self, peer: Peer, events: int) -> None:
-        if peer.watch != events:
-            peer.watch = events
-            self._selector.modify(peer.sock, events, peer)
-
-    def _drop(self, peer: Peer, *, reset: bool = False) -> None:
-        """Close a connection; an answer under way is given up and its place in the engine freed."""
-        if not peer.open:
-            return
-        peer.open = False
-        self._peers.discard(peer)
-        self._selector.unregister(peer.sock)
+    def given_up(self, peer: Peer) -> None:
+        """The client left: its answer ends, its place in the engine is freed."""
         if peer.stream is not None:
             self._end(peer.stream, "dropped")
-        with contextlib.suppress(OSError):
-            if reset:
-                peer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-            else:
-                peer.sock.shutdown(socket.SHUT_WR)
-        peer.sock.close()
 
     # --- requests -----------------------------------------------------------------------------------------------
 
-    def _handle(self, peer: Peer, request: HttpRequest, arrived_ns: int) -> None:
+    def handle(self, peer: Peer, request: HttpRequest, arrived_ns: int) -> None:
+        """Answer one request, or hand it to the engine."""
         path = request.path.rstrip("/")
         if not self._authorised(request, path):
             message = "a valid API key is required: Authorization: Bearer KEY"
-            self._send(peer, error_page(401, message, type="authentication_error", code="invalid_api_key"))
+            self.send(peer, error_page(401, message, type="authentication_error", code="invalid_api_key"))
             return
         if (request.method, path) in self._pages:
-            self._send(peer, self._pages[request.method, path]())
+            self.send(peer, self._pages[request.method, path]())
         elif path in ("/v1/chat/completions", "/v1/completions"):
             if request.method == "POST":
                 self._ask(peer, request, arrived_ns, chat=path.endswith("/chat/completions"))
             else:
-                self._send(peer, error_page(405, f"{request.method} is not allowed here", headers=[("Allow", "POST")]))
+                self.send(peer, error_page(405, f"{request.method} is not allowed here", headers=[("Allow", "POST")]))
         elif any(known == path for _method, known in self._pages):
-            self._send(peer, error_page(405, f"{request.method} is not allowed here", headers=[("Allow", "GET")]))
+            self.send(peer, error_page(405, f"{request.method} is not allowed here", headers=[("Allow", "GET")]))
         else:
-            self._send(peer, error_page(404, f"no such path: {path}", type="NotFoundError"))
+            self.send(peer, error_page(404, f"no such path: {path}", type="NotFoundError"))
 
     def _authorised(self, request: HttpRequest, path: str) -> bool:
         key = self._options.api_key
@@ -250,7 +122,9 @@ class SimServer:
             ask = read_ask(request.body, chat=chat, models=self._options.models, engine=self._profile)
             fault = choose_fault(self._options.faults, request.header(FAULT_HEADER) or ask.fault, self._fault_draw)
         except Refusal as error:
-            self._refuse(peer, line, error.status, error_page(error.status, error.message, type=error.type, code=error.code))
+            self._refuse(
+                peer, line, error.status, error_page(error.status, error.message, type=error.type, code=error.code)
+            )
             return
         except InputError as error:
             self._refuse(peer, line, 400, error_page(400, error.message))
@@ -273,7 +147,7 @@ class SimServer:
     def _start(self, stream: Stream) -> None:
         """Head of a streamed answer, and the role event if it is to come early."""
         stream.line.head_ns = time.monotonic_ns()
-        self._send(stream.peer, STREAM_HEAD)
+        self.send(stream.peer, STREAM_HEAD)
         if stream.peer.open and (self._options.role_early or stream.has("role_early")):
             self._send_role(stream)
         if stream.has("comments"):
@@ -282,20 +156,20 @@ class SimServer:
     def _comment(self, stream: Stream) -> None:
         """Comments until the first token comes (SSE keep-alive)."""
         if stream.peer.stream is stream and stream.place == 0:
-            self._send(stream.peer, b"10\r\n: keep-alive    \r\n") if False else self._send(stream.peer, COMMENT)
+            self.send(stream.peer, COMMENT)
             self._timers.at(time.monotonic_ns() + COMMENT_NS, lambda: self._comment(stream))
 
     def _send_role(self, stream: Stream) -> None:
         data = role_event(stream.envelope)
         if data:
             stream.line.role_ns = time.monotonic_ns()
-            self._send(stream.peer, data)
+            self.send(stream.peer, data)
 
     def _refuse(self, peer: Peer, line: TruthLine, status: int, data: bytes) -> None:
         self._counts["refused"] += 1
         line.status, line.outcome, line.end_ns = status, "refused", time.monotonic_ns()
         self._note(line)
-        self._send(peer, data)
+        self.send(peer, data)
 
     def _refuse_by_fault(self, stream: Stream, fault: Fault) -> None:
         """Faults that take the place of an answer."""
@@ -303,7 +177,7 @@ class SimServer:
         retry = [("Retry-After", "1")] if fault.status in (429, 503) else []
         if fault.name in ("reset_early", "close_early"):
             self._refuse(peer, stream.line, 0, b"")
-            self._drop(peer, reset=fault.name == "reset_early")
+            self.drop(peer, reset=fault.name == "reset_early")
         elif fault.name.startswith("html"):
             self._refuse(peer, stream.line, fault.status, page(fault.status, HTML, kind="text/html; charset=utf-8"))
         elif fault.status != 200:
@@ -314,7 +188,9 @@ class SimServer:
             data = STREAM_HEAD + empty_stream(stream.envelope) if stream.ask.stream else json_page(whole)
             self._refuse(peer, stream.line, 200, data)
         else:
-            data = STREAM_HEAD + error_event(stream.envelope, message) if stream.ask.stream else error_page(200, message)
+            data = (
+                STREAM_HEAD + error_event(stream.envelope, message) if stream.ask.stream else error_page(200, message)
+            )
             self._refuse(peer, stream.line, 200, data)
 
     # --- tokens -------------------------------------------------------------------------------------------------
@@ -326,44 +202,46 @@ class SimServer:
             if number in streams:
                 streams[number].cached = streams[number].line.cached_tokens = cached
                 self._counts["cached_tokens"] += cached
-        clock = time.monotonic_ns
+        clock, finished = time.monotonic_ns, step.finished
         for number in step.tokens:
             stream = streams.get(number)
             if stream is None:
                 continue
-            if stream.place == 0 or number in step.finished:
-                stream.line.step_ns.append(step.end_ns)
-            if not stream.ask.stream or stream.fault is not None:
-                self._token_apart(stream, done=number in step.finished)
+            if stream.place == 0 or stream.apart or number in finished:
+                self._edge_token(stream, step.end_ns, done=number in finished)
                 continue
-            peer = stream.peer
-            if stream.place == 0:
-                if stream.line.role_ns is None:
-                    self._send_role(stream)
-                if not peer.open:
-                    continue
             stream.place += 1
             data = next(stream.events)
-            if data:
-                stream.line.event_ns.append(clock())
-                self._send(peer, data)
-            if number in step.finished and peer.open:
-                self._complete(stream)
+            peer = stream.peer
+            stream.line.event_ns.append(clock())
+            if peer.out:
+                self.send(peer, data)
+                continue
+            try:  # as `send` does it; this is the place where the time goes
+                sent = peer.sock.send(data)
+            except (BlockingIOError, InterruptedError):
+                sent = 0
+            except OSError:
+                self.drop(peer)
+                continue
+            if sent < len(data):
+                self.send_later(peer, data[sent:])
         self._counts["output_tokens"] += len(step.tokens)
         self._late_ns = max(self._late_ns, clock() - step.end_ns)
 
-    def _token_apart(self, stream: Stream, *, done: bool) -> None:
-        """A token of an answer that is not streamed, or not sound."""
+    def _edge_token(self, stream: Stream, end_ns: int, *, done: bool) -> None:
+        """The first and the last token of an answer, and every one of an answer with a form or a fault of its own."""
+        if stream.place == 0 or done:
+            stream.line.step_ns.append(end_ns)
         if stream.has("slow"):
-            due = time.monotonic_ns() + self._options.slow_ns * (stream.place + 1)
             stream.place += 1
+            due = time.monotonic_ns() + self._options.slow_ns * stream.place
             self._timers.at(due, lambda: self._token_later(stream, done=done))
-            return
-        if stream.place == stream.fault_at or (stream.fault_at >= 0 and done):
+        elif stream.place == stream.fault_at or (stream.fault_at >= 0 and done):
             self._break(stream)
-            return
-        self._token_now(stream, done=done)
-        stream.place += 1
+        else:
+            stream.place += 1
+            self._token_now(stream, done=done)
 
     def _token_later(self, stream: Stream, *, done: bool) -> None:
         if stream.peer.stream is stream:
@@ -374,12 +252,12 @@ class SimServer:
             if done:
                 self._complete_whole(stream)
             return
-        if stream.line.role_ns is None:
+        if stream.line.role_ns is None and not stream.line.event_ns:
             self._send_role(stream)
         data = next(stream.events)
         if data and stream.peer.open:
             stream.line.event_ns.append(time.monotonic_ns())
-            self._send(stream.peer, data)
+            self.send(stream.peer, data)
         if done and stream.peer.open:
             self._complete(stream)
 
@@ -388,15 +266,15 @@ class SimServer:
         data = tail_events(stream.envelope)
         stream.line.end_ns = time.monotonic_ns()
         self._end(stream, "complete")
-        self._send(stream.peer, data)
-        self._next_request(stream.peer, time.monotonic_ns())
+        self.send(stream.peer, data)
+        self.next_request(stream.peer, time.monotonic_ns())
 
     def _complete_whole(self, stream: Stream) -> None:
         data = page(200, whole_body(stream.envelope))
         stream.line.end_ns = time.monotonic_ns()
         self._end(stream, "complete")
-        self._send(stream.peer, data)
-        self._next_request(stream.peer, time.monotonic_ns())
+        self.send(stream.peer, data)
+        self.next_request(stream.peer, time.monotonic_ns())
 
     def _break(self, stream: Stream) -> None:
         """Faults in the middle of an answer."""
@@ -410,22 +288,25 @@ class SimServer:
         self._end(stream, "broken")
         if name == "stream_error":
             data = error_event(stream.envelope, "simulated fault: stream_error")
-            self._send(peer, data if stream.ask.stream else error_page(200, "simulated fault: stream_error"))
+            self.send(peer, data if stream.ask.stream else error_page(200, "simulated fault: stream_error"))
         elif name == "cut" and stream.ask.stream:
-            self._send(peer, LAST_CHUNK)
+            self.send(peer, LAST_CHUNK)
         else:
             whole = next(stream.events) if stream.ask.stream else page(200, whole_body(stream.envelope))
-            self._send(peer, whole[: len(whole) * 2 // 3])
-            self._drop(peer, reset=name == "reset")
+            self.send(peer, whole[: len(whole) * 2 // 3])
+            self.drop(peer, reset=name == "reset")
 
     def _forget(self, stream: Stream) -> None:
-        """Take a stream out of the engine."""
+        """Take a stream out of the engine before its end."""
         self._streams.pop(stream.line.number, None)
         self._engine.cancel(stream.line.number)
 
     def _end(self, stream: Stream, outcome: str) -> None:
         """A request is over, in one way or another."""
-        self._forget(stream)
+        if outcome == "complete":
+            self._streams.pop(stream.line.number, None)
+        else:
+            self._forget(stream)
         stream.peer.stream = None
         if stream.line.outcome == "complete":
             stream.line.outcome = outcome
@@ -442,11 +323,19 @@ class SimServer:
             {
                 "sim:num_requests_running": ("gauge", "Sequences in the batch.", engine.running),
                 "sim:num_requests_waiting": ("gauge", "Requests without a place yet.", engine.waiting),
-                "sim:kv_cache_usage_perc": ("gauge", "Leased share of KV blocks.", engine.pool.leased / engine.pool.total),
+                "sim:kv_cache_usage_perc": (
+                    "gauge",
+                    "Leased share of KV blocks.",
+                    engine.pool.leased / engine.pool.total,
+                ),
                 "sim:engine_steps_total": ("counter", "Steps done.", engine.steps),
                 "sim:requests_total": ("counter", "Requests of the model.", counts["requests"]),
                 "sim:requests_refused_total": ("counter", "Requests answered with an error.", counts["refused"]),
-                "sim:prompt_tokens_total": ("counter", "Prompt tokens of requests that ended.", counts["prompt_tokens"]),
+                "sim:prompt_tokens_total": (
+                    "counter",
+                    "Prompt tokens of requests that ended.",
+                    counts["prompt_tokens"],
+                ),
                 "sim:cached_tokens_total": ("counter", "Prompt tokens found in the cache.", counts["cached_tokens"]),
                 "sim:generation_tokens_total": ("counter", "Tokens made.", counts["output_tokens"]),
                 "sim:step_lateness_max_seconds": ("gauge", "Latest end of a step's sends.", self._late_ns / 1e9),

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 from wholecurve.sim.answer import Answer
 from wholecurve.sim.ask import Ask
-from wholecurve.sim.events import Envelope, Form, Words, token_events
+from wholecurve.sim.events import Envelope, Form, token_events
 from wholecurve.sim.faults import Fault, FaultKind
 from wholecurve.sim.http1 import RequestParser
 from wholecurve.sim.options import SimOptions
 from wholecurve.sim.stamps import enable_stamps
 from wholecurve.sim.truthlog import TruthLine
+from wholecurve.sim.words import WordSequence
 
 MERGED_TOKENS = 4
 
@@ -38,12 +39,23 @@ class Peer:
 
 
 class Stream:
-    """One answer: `place` tokens are out; at `fault_at` of them it breaks, if it is to break."""
+    """One answer: `place` tokens are out; at `fault_at` of them it breaks, if it is to break.
 
-    __slots__ = ("answer", "ask", "cached", "envelope", "events", "fault", "fault_at", "line", "peer", "place")
+    `apart`: its tokens need more than to be sent one by one.
+    """
+
+    __slots__ = ("answer", "apart", "ask", "cached", "envelope", "events", "fault", "fault_at", "line", "peer", "place")
 
     def __init__(
-        self, peer: Peer, ask: Ask, answer: Answer, fault: Fault | None, line: TruthLine, form: Form, words: Words, created: int
+        self,
+        peer: Peer,
+        ask: Ask,
+        answer: Answer,
+        fault: Fault | None,
+        line: TruthLine,
+        form: Form,
+        words: WordSequence,
+        created: int,
     ) -> None:
         self.peer = peer
         self.ask = ask
@@ -58,6 +70,7 @@ class Stream:
         kind = "chatcmpl" if ask.chat else "cmpl"
         ident = f"{kind}-{line.request_id}"
         self.envelope = Envelope(ask, answer, form, ident, created, words, lambda: self.cached)
+        self.apart = not ask.stream or fault is not None or form.tokens_per_event > 1
         self.events: Iterator[bytes] = token_events(self.envelope)
 
     def has(self, fault: str) -> bool:

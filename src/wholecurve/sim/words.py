@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -22,11 +23,21 @@ MESSAGE_TOKENS = 4  # what a chat template adds around a message
 ANSWER_TOKENS = 3  # what it adds to ask for the answer
 
 
-def word_sequence(seed: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """A long seeded sequence of words, bare and with a leading space; answers are windows of it."""
-    draw = random.Random(seed)  # noqa: S311 - reproducible text, no secret
+@dataclass(frozen=True, slots=True)
+class WordSequence:
+    """A long seeded sequence of words, bare, with a leading space, and the latter as bytes."""
+
+    bare: tuple[str, ...]
+    spaced: tuple[str, ...]
+    encoded: tuple[bytes, ...]
+
+
+def word_sequence(seed: int) -> WordSequence:
+    """The words of all answers under this seed; each answer is a window of it."""
+    draw = random.Random(seed)
     bare = tuple(draw.choices(WORDS, k=SEQUENCE_LENGTH))
-    return bare, tuple(f" {word}" for word in bare)
+    spaced = tuple(f" {word}" for word in bare)
+    return WordSequence(bare, spaced, tuple(word.encode() for word in spaced))
 
 
 def split_tokens(text: str) -> list[str]:

@@ -13,22 +13,17 @@ import selectors
 import socket
 import ssl
 import struct
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
-from wholecurve.sim import BadRequest, HttpRequest, RequestParser
+from wholecurve.sim import ANCILLARY_BYTES, BadRequest, HttpRequest, RequestParser, Waiter, arrival_ns, enable_stamps
 from wholecurve.testing.answers import error_answer
 from wholecurve.testing.steps import At, Close, Exchange, Handler, Hang, Request, Reset, Script, Send, Step, Wait
 from wholecurve.testing.tls import ServerTls
 
-_STAMPED = sys.platform == "linux"
-_SO_TIMESTAMPNS = 35
-_TIMESPEC = struct.Struct("qq")
 _READ_BYTES = 256 << 10
-_MARGIN_NS = 200_000  # a selector's time-out is rounded up to a millisecond: the last stretch is polled
 
 
 class _Connection:
@@ -167,8 +162,9 @@ class ScriptedServer:
     # --- loop ---------------------------------------------------------------------------------------------------
 
     def _loop(self) -> None:
+        waiter = Waiter(self._selector)
         while not self._stopping:
-            for key, events in self._selector.select(self._timeout()):
+            for key, events in waiter.wait(self._timers[0][0] if self._timers else None):
                 if isinstance(key.data, _Connection):
                     self._ready(key.data, events)
                 else:
@@ -176,12 +172,6 @@ class ScriptedServer:
             now = time.monotonic_ns()
             while self._timers and self._timers[0][0] <= now:
                 heapq.heappop(self._timers)[2]()
-
-    def _timeout(self) -> float | None:
-        if not self._timers:
-            return None
-        left = self._timers[0][0] - time.monotonic_ns() - _MARGIN_NS
-        return max(0.0, int(left / 1e6) / 1e3)
 
     def _call_at(self, due_ns: int, action: Callable[[], None]) -> None:
         self._serial += 1
@@ -201,8 +191,7 @@ class ScriptedServer:
                 return
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if _STAMPED:
-                sock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+            enable_stamps(sock)
             connection = _Connection(sock, self.connections, ServerTls(self._tls) if self._tls else None)
             self.connections += 1
             self._open.add(connection)
@@ -222,12 +211,12 @@ class ScriptedServer:
 
     def _read(self, connection: _Connection) -> None:
         try:
-            data, ancillary, _flags, _address = connection.sock.recvmsg(_READ_BYTES, 64)
+            data, ancillary, _flags, _address = connection.sock.recvmsg(_READ_BYTES, ANCILLARY_BYTES)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
             data, ancillary = b"", []
-        arrived = _arrival_ns(ancillary)
+        arrived = arrival_ns(ancillary)
         if not data:
             self._drop(connection, reset=False)
             return
@@ -382,14 +371,3 @@ def _same(steps: list[Step]) -> Handler:
         return steps
 
     return handler
-
-
-def _arrival_ns(ancillary: list[tuple[int, int, bytes]]) -> int:
-    """The kernel's receive stamp, moved from CLOCK_REALTIME to CLOCK_MONOTONIC; else the clock now."""
-    now = time.monotonic_ns()
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == _SO_TIMESTAMPNS and len(data) >= _TIMESPEC.size:
-            seconds, nanoseconds = _TIMESPEC.unpack_from(data)
-            stamp: int = seconds * 1_000_000_000 + nanoseconds + now - time.time_ns()
-            return min(stamp, now)
-    return now

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wholecurve.model.record import FailureKind
-from wholecurve.wire.delta import Usage
+from wholecurve.wire.delta import Usage, excerpt
 from wholecurve.wire.dialects import Dialect
 from wholecurve.wire.errors import WireError
 from wholecurve.wire.http1 import SMALL_LINE, Data, Head, Item, ResponseReader, small_chunk_size
@@ -236,7 +236,7 @@ class AnswerReader:
             self._note(FailureKind.EVENT_TOO_LARGE, message)
         elif event.name == "error":
             self._take(event.data, stamp_ns)
-            self._note(FailureKind.STREAM_ERROR, event.data.decode("utf-8", "replace"))
+            self._note(FailureKind.STREAM_ERROR, excerpt(event.data))
         else:
             self._take(event.data, stamp_ns)
 

@@ -113,6 +113,8 @@ class Output:
         if not self.texts:
             return text
         so_far = "".join(self.texts)
+        if text == so_far:
+            return ""
         settled = so_far.rstrip(REPLACEMENT)
         if not text.startswith(settled):
             self.cumulative = False

@@ -95,10 +95,11 @@ def _join(base_path: str, dialect_path: str) -> str:
 def bearer(key: str) -> str:
     """The Authorization value for a key, which may have `Bearer ` before it already (CLI-2). Raises InputError."""
     bare = key.strip()
-    if bare[:7].lower() == "bearer ":
+    if bare[:7].lower() in ("bearer", "bearer "):
         bare = bare[7:].strip()
     if not bare or not bare.isascii() or not bare.isprintable() or " " in bare:
-        raise InputError("the API key is empty or has white space or control characters in it")
+        hint = "a key of another scheme goes into a header: Authorization: SCHEME KEY"
+        raise InputError("the API key is empty, or has white space or characters in it that cannot be sent", hint=hint)
     return f"Bearer {bare}"
 
 

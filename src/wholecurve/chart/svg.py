@@ -1,0 +1,155 @@
+"""A figure as SVG text: axes, labels, title, legend, series. No scripts, no style attributes, every text escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from wholecurve.chart.scale import Scale, span
+from wholecurve.chart.series import (
+    CHAR,
+    RIGHT,
+    ROW,
+    TOP,
+    Mark,
+    Series,
+    draw,
+    draw_marks,
+    legend_row,
+    mark_rows,
+    place,
+    size,
+    text,
+    xs_of,
+    ys_of,
+)
+from wholecurve.chart.ticks import Quantity, log_ticks, measure, unit_for, unit_ticks
+
+AXIS = 42.0
+"""Height of the x axis: tick labels and title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """label: without unit, which is added. low, high: wished ends; the data may widen them, nothing is cut off.
+
+    zero: a linear axis reaches down to zero.
+    """
+
+    label: str
+    quantity: Quantity = Quantity.NUMBER
+    log: bool = False
+    zero: bool = False
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One chart. name: `[a-z][a-z0-9-]*`, unique on the page. description: what it shows, for those who cannot see it.
+
+    `svg` raises ValueError for NaN and Infinity, and for zero or less on a logarithmic axis.
+    """
+
+    name: str
+    title: str
+    description: str
+    x: Axis
+    y: Axis
+    series: Sequence[Series] = ()
+    marks: Sequence[Mark] = ()
+    empty: str = "no data"
+    width: int = 420
+    height: int = 260
+
+    def svg(self) -> str:
+        """The figure as one `<svg>` element; a figure without data says so."""
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name):
+            raise ValueError(f"wanted a figure name of a-z, 0-9 and -, got {self.name!r}")
+        inside = list(self._chart() if any(size(one) for one in self.series) else self._no_data())
+        return "\n".join((*self._head(), *inside, "</svg>"))
+
+    def _head(self) -> Iterator[str]:
+        box, name = f"{self.width} {self.height}", self.name
+        yield (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="wc-figure" viewBox="0 0 {box}" role="img" '
+            f'aria-labelledby="{name}-title {name}-desc" font-family="system-ui, sans-serif" font-size="12" '
+            f'fill="currentColor" stroke="none">'
+        )
+        yield f'<title id="{name}-title">{text(self.title)}</title>'
+        yield f'<desc id="{name}-desc">{text(self.description)}</desc>'
+        yield f'<text x="0" y="13" font-size="13" font-weight="600">{text(self.title)}</text>'
+
+    def _no_data(self) -> Iterator[str]:
+        yield (
+            f'<text x="{place(self.width / 2)}" y="{place(self.height / 2)}" text-anchor="middle" opacity="0.7">'
+            f"{text(self.empty)}</text>"
+        )
+
+    def _chart(self) -> Iterator[str]:
+        (x_low, x_high), (y_low, y_high) = self._spans()
+        y_ticks = _ticks(self.y, y_low, y_high, about=5)
+        y_low, y_high = min(y_low, y_ticks[0][0]), max(y_high, y_ticks[-1][0])
+        left = 12 + CHAR * max(len(label) for _, label in y_ticks)
+        legend = [one for one in self.series if one.label]
+        top = TOP + (ROW if legend else 0)
+        rows = mark_rows(self.marks, Scale(x_low, x_high, left, self.width - RIGHT, self.x.log), self.width)
+        top += ROW * (1 + max((row for _, row, _ in rows), default=-1)) + ROW  # the last row names the y axis
+        x = Scale(x_low, x_high, left, self.width - RIGHT, self.x.log)
+        y = Scale(y_low, y_high, self.height - AXIS, top, self.y.log)
+        yield from legend_row(legend)
+        yield from self._axes(x, y, y_ticks)
+        for one in self.series:
+            yield from draw(one, x, y, self.x.quantity)
+        yield from draw_marks(rows, self.marks, x, y, TOP + (ROW if legend else 0))
+
+    def _spans(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        xs = [value for one in self.series for value in xs_of(one)]
+        ys = [value for one in self.series for value in ys_of(one)]
+        xs += [mark.at for mark in self.marks if mark.on == "x"]
+        ys += [mark.at for mark in self.marks if mark.on == "y"]
+        for values, axis in ((xs, self.x), (ys, self.y)):
+            values += [end for end in (axis.low, axis.high) if end is not None]
+        return span(xs, log=self.x.log, zero=self.x.zero), span(ys, log=self.y.log, zero=self.y.zero)
+
+    def _axes(self, x: Scale, y: Scale, y_ticks: Sequence[tuple[float, str]]) -> Iterator[str]:
+        grid = "".join(f"M{place(x.start)} {place(y(at))}H{place(x.end)}" for at, _ in y_ticks)
+        yield f'<path class="wc-grid" d="{grid}" fill="none" stroke="currentColor" stroke-opacity="0.15"/>'
+        floor = y.start
+        x_ticks = _ticks(self.x, x.low, x.high, about=5)
+        notches = "".join(f"M{place(x(at))} {place(floor)}v4" for at, _ in x_ticks)
+        base = f"M{place(x.start)} {place(floor)}H{place(x.end)}"
+        yield f'<path d="{base}{notches}" fill="none" stroke="currentColor" stroke-opacity="0.5"/>'
+        yield '<g text-anchor="middle" opacity="0.85">'
+        yield from (_label(x(at), floor + 17, label) for at, label in x_ticks)
+        yield _label((x.start + x.end) / 2, floor + 36, _axis_title(self.x, x))
+        yield '</g><g text-anchor="end" opacity="0.85">'
+        yield from (_label(x.start - 6, y(at) + 4, label) for at, label in y_ticks)
+        yield '</g><g opacity="0.85">'
+        yield _label(0, y.end - 9, _axis_title(self.y, y))
+        yield "</g>"
+
+
+def _label(x: float, y: float, label: str) -> str:
+    return f'<text x="{place(x)}" y="{place(y)}">{text(label)}</text>'
+
+
+def _axis_title(axis: Axis, scale: Scale) -> str:
+    """Label and unit; on a logarithmic axis of durations each tick carries its own unit."""
+    unit = unit_for(axis.quantity, max(abs(scale.low), abs(scale.high))).symbol
+    if axis.log and axis.quantity is Quantity.DURATION:
+        unit = "log scale"
+    elif axis.log:
+        unit = f"{unit}, log scale" if unit else "log scale"
+    return f"{axis.label} ({unit})" if unit and unit != axis.label else axis.label
+
+
+def _ticks(axis: Axis, low: float, high: float, about: int) -> list[tuple[float, str]]:
+    """Never empty: an axis too short for a round value names its ends."""
+    if axis.log:
+        durations = axis.quantity is Quantity.DURATION
+        found = [(at, measure(at, axis.quantity if durations else Quantity.NUMBER)) for at in log_ticks(low, high)]
+    else:
+        found = unit_ticks(low, high, axis.quantity, about)
+    return found or [(at, measure(at, axis.quantity)) for at in (low, high)]

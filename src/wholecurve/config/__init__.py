@@ -1,0 +1,30 @@
+"""Configuration: flags and files to settings, settings to a frozen plan, and back to YAML without secrets."""
+
+from wholecurve.config.dump import dump_settings
+from wholecurve.config.files import ConfigFile, parse_config, read_config
+from wholecurve.config.flags import COMMAND_FLAGS, FLAG_OF, FLAGS, RunFlags, settings_from
+from wholecurve.config.interpolate import interpolate
+from wholecurve.config.redact import secret_name, url_shown
+from wholecurve.config.resolve import Resolved, resolve
+from wholecurve.config.schema import Settings, SyntheticSettings
+from wholecurve.config.workers import default_workers
+
+__all__ = [
+    "COMMAND_FLAGS",
+    "FLAGS",
+    "FLAG_OF",
+    "ConfigFile",
+    "Resolved",
+    "RunFlags",
+    "Settings",
+    "SyntheticSettings",
+    "default_workers",
+    "dump_settings",
+    "interpolate",
+    "parse_config",
+    "read_config",
+    "resolve",
+    "secret_name",
+    "settings_from",
+    "url_shown",
+]

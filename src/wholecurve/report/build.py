@@ -1,0 +1,166 @@
+"""From result_summary.json and plan.json to the view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wholecurve.model.names import NAMES
+from wholecurve.report.evidence import (
+    delivery_facts, failed, failure_facts, judged, load_facts, provenance, token_facts, violation,
+)  # fmt: skip
+from wholecurve.report.reading import at, clean, count, duration, items, known, mapping, number, rate, texts, unmeasured
+from wholecurve.report.view import (
+    EARLY_HEADS, LENGTHS, PERCENTILES, POWER_REASON, SERIES, SERIES_HEADS, STAMPS, STATES, Cell, Primary, Reason, Row,
+    SeriesRow, View,
+)  # fmt: skip
+
+
+def build_view(summary: Mapping[str, Any], plan: Mapping[str, Any] | None = None) -> View:
+    """The view of result_summary.json, with plan.json if at hand; missing keys become `not measured`."""
+    facts = plan or mapping(summary, "plan") or mapping(summary, "workload", "plan")
+    workload = mapping(summary, "workload")
+    verdict, state = known(at(summary, "health", "verdict")), known(at(summary, "state"))
+    return View(
+        title=clean(at(facts, "endpoint", "model") or at(workload, "model") or "unnamed model", 120),
+        subject=_subject(summary, facts, workload),
+        verdict=verdict,
+        reasons=tuple(
+            Reason(known(at(one, "verdict")), known(at(one, "sentence")), clean(at(one, "remedy") or ""))
+            for one in items(summary, "health", "reasons")
+        ),
+        state=state,
+        state_sentence=STATES.get(state, ""),
+        invalid=texts(summary, "validity", "invalid_reasons"),
+        accounting=_accounting(summary),
+        primary=_primary(summary),
+        series=tuple(_series_row(summary, key) for key in SERIES),
+        early=tuple(row for key in ("ttft", "tpot", "latency") if (row := _early_row(summary, key)).cells),
+        failures=tuple(failed(one) for one in items(summary, "failures", "kinds")),
+        failure_facts=failure_facts(summary),
+        finish=tuple(
+            (clean(name, 40), count(found)) for name, found in mapping(summary, "finish_reason_counts").items() if found
+        ),
+        tokens=token_facts(summary),
+        delivery=delivery_facts(summary),
+        load=load_facts(summary),
+        health=judged(summary),
+        provenance=provenance(summary, facts, workload),
+        violations=tuple(violation(one) for one in items(summary, "violations")),
+        different=texts(summary, "decided_differently"),
+        stamps=STAMPS.get(str(at(summary, "stamp_source")), unmeasured()),
+    )
+
+
+def definition(key: str) -> str:
+    """The one definition of a name."""
+    return NAMES[key].definition
+
+
+def _phase(summary: Mapping[str, Any], plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The phase of the plan that this summary is of."""
+    phases = [one for one in items(plan, "phases") if isinstance(one, Mapping)]
+    named = [one for one in phases if one.get("name") == at(summary, "phase_name")]
+    found: Mapping[str, Any] = (named or phases or [{}])[0]
+    return found
+
+
+def _subject(summary: Mapping[str, Any], plan: Mapping[str, Any], workload: Mapping[str, Any]) -> tuple[Row, ...]:
+    phase, endpoint = _phase(summary, plan), mapping(plan, "endpoint")
+    urls = texts(endpoint, "urls") or texts(workload, "urls")
+    data = next((one for one in items(plan, "datasets") if at(one, "name") == at(phase, "dataset")), None)
+    rows = number(at(data, "rows"))
+    name = at(data, "file") or at(phase, "dataset") or at(workload, "dataset")
+    pattern = at(phase, "pattern") or at(summary, "run_config", "load_pattern", "type")
+    wanted = at(summary, "run_config", "load_pattern", "target_qps")
+    how = known(pattern) + (f" at {rate(wanted, 'requests/s')}" if number(wanted) is not None else "")
+    stream = at(plan, "request", "stream")
+    insecure = at(endpoint, "tls", "verify") is False
+    return (
+        ("model", known(at(endpoint, "model") or at(workload, "model"))),
+        ("endpoint", (", ".join(urls) or known(at(workload, "endpoint"))) + insecure * " (TLS not verified)"),
+        ("dialect", known(at(endpoint, "dialect") or at(workload, "dialect")) + _streamed(stream)),
+        ("data set", known(name) + (f", {count(rows)} rows" if rows is not None else "")),
+        ("load", how),
+        ("concurrency", _concurrency(summary)),
+        ("started", known(at(summary, "started_at"))),
+        ("duration", duration(at(summary, "duration_ns"), "nothing was completed")),
+        ("phase", known(at(summary, "phase_name"))),
+    )
+
+
+def _streamed(stream: object) -> str:
+    return {True: ", streamed", False: ", not streamed"}[stream] if isinstance(stream, bool) else ""
+
+
+def _concurrency(summary: Mapping[str, Any]) -> str:
+    asked, held = (at(summary, "concurrency", key) for key in ("requested", "mean_while_issuing"))
+    wanted = f"{count(asked)} asked for" if number(asked) is not None else "no limit asked for"
+    peak = at(summary, "concurrency", "peak")
+    return f"{wanted}, {count(held)} held (mean while issuing), {count(peak)} at the peak"
+
+
+def _accounting(summary: Mapping[str, Any]) -> str:
+    by = mapping(summary, "outcomes")
+    if not by:
+        return unmeasured("the summary has no outcomes")
+    parts = " + ".join(f"{count(by.get(name))} {name}" for name in ("succeeded", "failed", "cancelled", "lost"))
+    unknown = number(by.get("unknown"))
+    return f"{count(by.get('sent'))} sent = {parts}" + (f" + {count(unknown)} of unknown outcome" if unknown else "")
+
+
+def _primary(summary: Mapping[str, Any]) -> tuple[Primary, ...]:
+    asked = number(at(summary, "concurrency", "requested"))
+    held = at(summary, "concurrency", "mean_while_issuing")
+    uncounted = at(summary, "not_measured", "output_sequence_lengths") or "no tokens were counted"
+    turns = number(at(summary, "e2e_avg_interactivity"))
+    user, user_key = (turns, "e2e_avg_interactivity") if turns else (at(summary, "tps_per_user"), "tps_per_user")
+    rows = (
+        ("Concurrency", count(asked if asked is not None else held), "", "nothing was in flight",
+         definition("requested") if asked is not None else definition("mean_while_issuing")),
+        ("TTFT P90", duration(at(summary, "ttft", "percentiles", "90.0")), "", at(summary, "not_measured", "ttft"),
+         definition("ttft") + " The 90th percentile over successes."),
+        ("System throughput", rate(at(summary, "system_tps"), "tokens/s"), "", uncounted, definition("system_tps")),
+        ("Per provisioned kW", rate(at(summary, "system_tps_per_kw"), "tokens/s/kW"), "", POWER_REASON,
+         "System throughput / provisioned power of the system under test in kW."),
+        ("Per user", rate(user, "tokens/s"), "", at(summary, "not_measured", "tpot") or uncounted,
+         definition(user_key)),
+    )  # fmt: skip
+    return tuple(_split(*row) for row in rows)
+
+
+def _split(label: str, shown: str, unit: str, reason: object, text: str) -> Primary:
+    """Value and unit apart, so that a card can set them in two sizes."""
+    if shown.startswith("not measured"):
+        return Primary(label, shown, "", clean(reason or ""), text)
+    value, _, unit = shown.partition(" ")
+    return Primary(label, value, unit, "", text)
+
+
+def _series_row(summary: Mapping[str, Any], key: str) -> SeriesRow:
+    block = mapping(summary, key)
+    if not block:
+        reason = clean(at(summary, "not_measured", key) or "")
+        return SeriesRow(key, SERIES[key], "", (), reason)
+    weak = {str(one) for one in items(block, "unsupported")}
+    plain = {"mean": "avg", "min": "min", "max": "max"}
+    cells = tuple(
+        Cell(_cell(key, at(block, plain[head])), False)
+        if head in plain
+        else Cell(_cell(key, at(block, "percentiles", PERCENTILES[head])), PERCENTILES[head] in weak)
+        for head in SERIES_HEADS
+    )
+    return SeriesRow(key, SERIES[key], count(block.get("n")), cells, "")
+
+
+def _early_row(summary: Mapping[str, Any], key: str) -> SeriesRow:
+    """Early-stopping estimates; no cells when there are none."""
+    block = mapping(summary, key, "early_stopping_percentiles")
+    cells = [Cell(_cell(key, block.get(PERCENTILES[head])), False) for head in EARLY_HEADS]
+    return SeriesRow(key, SERIES[key], count(at(summary, key, "n")), tuple(cells) if block else (), "")
+
+
+def _cell(key: str, value: object) -> str:
+    if number(value) is None:
+        return "–"
+    return count(value) if key in LENGTHS else duration(value)

@@ -1,0 +1,156 @@
+"""The files of a run folder: strict JSON and YAML, written under a temporary name, then renamed. No secret, no path."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from wholecurve.model.errors import InputError, MeasureError
+from wholecurve.model.plan import Pattern, PhaseKind, Plan
+
+CLOCK_SCHEMA = "wholecurve.clock/1"
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder. Refuses one that holds anything: results are never overwritten (REP-6)."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(
+            f"--out {folder} exists and is not empty", hint="Results are never overwritten: name another folder."
+        )
+    try:
+        (folder / "records").mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"--out {folder} cannot be made: {error.strerror}") from None
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write under a temporary name, sync, rename. Raises MeasureError with the system's reason."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise MeasureError(
+            f"{path.name} could not be written: {error.strerror}",
+            hint="The records until now are kept; make room, then run `wholecurve report` on the folder.",
+        ) from None
+
+
+def point_yaml(plan: Plan, summary: Mapping[str, Any], warmup: Mapping[str, Any] | None) -> str:
+    """point.yaml: what a submission asks of a point and the client knows. The rest is the submitter's to say."""
+    phase = next(one for one in plan.phases if one.kind is PhaseKind.PERFORMANCE)
+    offline = phase.pattern is Pattern.OFFLINE
+    asked = phase.rows if offline else phase.concurrency
+    point = {
+        "schema": "wholecurve.point/1",
+        "concurrency": asked,
+        "model_name": plan.endpoint.model,
+        "dataset_name": phase.dataset,
+        "runtime_settings": {
+            "load_pattern": "max_throughput" if offline else phase.pattern.value,
+            "min_duration_ms": phase.stop.min_duration_ns // 1_000_000,
+            "min_sample_count": phase.stop.min_samples,
+            "stream_all_chunks": plan.request.stream,
+            "runtime": {"scheduler_rng_seed": phase.arrival_seed, "sample_index_rng_seed": phase.order_seed,
+                        "model_seed": plan.request.sampling.get("seed")},
+            "warmup": {"salt": warmup is not None and warmup.get("salt") is not None},
+        },
+        "warmup": None if warmup is None else {key: warmup[key] for key in (
+            "duration_s", "requests_issued", "requests_completed", "data_source", "concurrency", "logs_retained")},
+        "offline": "dedicated" if offline else "none",
+        "measured": {
+            "ttft_p90_ns": _percentile(summary, "ttft"),
+            "tpot_p90_ns": _percentile(summary, "tpot"),
+            "system_tps": summary.get("system_tps"),
+            "tps_per_user": summary.get("tps_per_user"),
+            "system_tps_per_kw": None,
+            "state": summary.get("state"),
+            "health": summary.get("health", {}).get("verdict"),
+        },
+    }  # fmt: skip
+    note = "# What only the submitter knows (division, precision, links, cohort, power) is not in this file yet.\n"
+    return note + yaml.safe_dump(point, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _percentile(summary: Mapping[str, Any], name: str) -> float | None:
+    block = summary.get(name) or {}
+    value = (block.get("percentiles") or {}).get("90.0")
+    return None if value is None else float(value)
+
+
+def system_description(plan: Plan, clock: Mapping[str, Any]) -> dict[str, Any]:
+    """system_desc.json as far as the client can tell: the endpoint as it was reached, and the client's own machine."""
+    return {
+        "schema": "wholecurve.system_desc/1",
+        "system_name": None,
+        "endpoint": {
+            "urls": list(plan.endpoint.urls),
+            "model": plan.endpoint.model,
+            "dialect": plan.endpoint.dialect,
+            "addresses": clock["addresses"],
+        },
+        "client": {
+            "cores": os.cpu_count(),
+            "processor": _processor(),
+            "memory_bytes": _memory_bytes(),
+            "system": f"{platform.system()} {platform.release()}",
+            "python": platform.python_version(),
+        },
+        "not_measured": {"system_name": "a client cannot see the server's hardware and software"},
+    }
+
+
+def _processor() -> str | None:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass  # not Linux: the field is null
+    return platform.processor() or None
+
+
+def _memory_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        return None
+
+
+def final_snapshot(summary: Mapping[str, Any], monotonic_ns: int) -> dict[str, Any]:
+    """metrics/final_snapshot.json in the reference client's form (reference-client.md 5.3), exact from raw values."""
+    issued, done = summary["n_samples_issued"], summary["n_samples_completed"]
+    failed = summary["n_samples_failed"]
+    counters = {
+        "tracked_samples_issued": issued,
+        "tracked_samples_completed": done,
+        "tracked_samples_failed": failed,
+        "tracked_duration_ns": summary["duration_ns"],
+        **{f"tracked_finish_reason_{name}": n for name, n in summary["finish_reason_counts"].items()},
+    }
+    series = {
+        "sample_latency_ns": summary["latency"],
+        "isl": summary["input_sequence_lengths"],
+        "osl": summary["output_sequence_lengths"],
+        "ttft_ns": summary["ttft"],
+        "tpot_ns": summary["tpot"],
+    }
+    return {
+        "counter": 1,
+        "timestamp_ns": monotonic_ns,
+        "state": summary["state"],
+        "n_pending_tasks": 0,
+        "metrics": [
+            *({"type": "counter", "name": name, "value": value} for name, value in counters.items()),
+            *({"type": "series", "name": name, **block} for name, block in series.items() if block),
+        ],
+    }
