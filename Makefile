@@ -20,7 +20,7 @@ PYTEST := $(BIN)/python -m pytest
 
 # Tests that measure, or start processes that do, get the machine to themselves; the others run side by side.
 ALONE := $(wildcard tests/run tests/sim tests/testing tests/cli)
-TOGETHER := $(filter-out $(ALONE) tests/assets tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/ tests/test_*.py)))
+TOGETHER := $(filter-out $(ALONE) tests/assets tests/__pycache__,$(patsubst %/,%,$(wildcard tests/*/ tests/test_*.py))) bench
 
 .PHONY: help demo install test test-all test-engine lint types bench clean
 

@@ -59,7 +59,7 @@ def judged(values: Iterable[float | None], holds: Callable[[float], bool], note:
 def failed(results: Sequence[Row], setting: str) -> Figure | None:
     """A run of ours that ended in an error breaks every bound of its setting."""
     errors = [r["error"] for r in results if r["setting"] == setting and r["client"] == OURS and r["error"]]
-    return Figure((), False, f"run failed: {errors[0]}") if errors else None
+    return Figure((), False, f"run failed: {errors[0].splitlines()[0]}") if errors else None
 
 
 def worst(errors: Mapping[str, float], percentiles: Sequence[str]) -> float | None:

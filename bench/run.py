@@ -56,9 +56,13 @@ def measure(client: Client, setting: Setting, repeat: int, cores: tuple[int, int
             row["cpu_source"] = watched.cpu_source
             if watched.timed_out:
                 raise RuntimeError(f"not done after {LIMIT_S:.0f} s")
-            reported = client.read(setting, out, log)
+            try:
+                reported = client.read(setting, out, log)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                said = f"exit code {watched.exit_code}, no readable report ({type(error).__name__})"
+                raise RuntimeError(said) from error
             row |= compare(figures.read_truth(folder / "truth.bin", late), reported, watched, out)
-        except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             row["error"] = "\n".join([f"{type(error).__name__}: {error}", *_ends(log, folder / "truthd.log")])
     return row
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
-import resource
 import signal
 import socket
 import subprocess
@@ -17,7 +15,7 @@ from pathlib import Path
 from settings import Setting
 
 HERE = Path(__file__).resolve().parent
-PRIORITY = 50
+AHEAD = ("chrt", "-f", "50")
 
 
 def free_port() -> int:
@@ -39,14 +37,7 @@ def build() -> None:
 
 def real_time_allowed() -> bool:
     """Whether the server may run ahead of everything else on its core."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
-        except OSError:
-            os._exit(1)
-        os._exit(0)
-    return os.waitpid(pid, 0)[1] == 0
+    return subprocess.run([*AHEAD, "true"], capture_output=True).returncode == 0
 
 
 class Running:
@@ -68,17 +59,18 @@ class Running:
 def running(setting: Setting, folder: Path, *, core: int, real_time: bool) -> Iterator[Running]:
     """Runs truthd with the setting's timing; ends it with the block."""
     log, stats = folder / "truth.bin", folder / "truth.json"
-    command = [str(HERE / "truth-server" / "truthd"), "--cpu", str(core), "--port", str(PORT)]
+    command = [
+        *(AHEAD if real_time else ()),
+        str(HERE / "truth-server" / "truthd"),
+        "--cpu",
+        str(core),
+        "--port",
+        str(PORT),
+    ]
     command += ["--log", str(log), "--stats", str(stats), *setting.server_options()]
 
-    def prepare() -> None:
-        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        if real_time:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
-
     with (folder / "truthd.log").open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, preexec_fn=prepare)
+        process = subprocess.Popen(command, stdout=output, stderr=output)
     server = Running(process, log, stats)
     try:
         _wait_until_up(process, folder / "truthd.log")

@@ -23,7 +23,15 @@ import numpy as np
 CPU_PERIOD_S = 0.01
 MEMORY_EVERY = 10  # of the CPU's looks
 GROUP = "wholecurve-bench"
-AUTOGROUP_NICE = -15
+# Run by the shell that becomes the client: into its control group, ahead of other work on its core (where the machine
+# groups work by session and allows it), onto its core. All of it is inherited by the client's own processes.
+PREPARE = """
+echo 0 >"$1"
+{ echo -15 >/proc/self/autogroup; } 2>/dev/null
+core=$2
+shift 2
+exec taskset -c "$core" "$@"
+"""
 
 
 class Group:
@@ -139,13 +147,6 @@ def run(command: Sequence[str], *, core: int, env: Mapping[str, str], log: Path,
     """Runs one client to its end (or `limit_s`), pinned to one core with all its children."""
     group = Group.make()
 
-    def prepare() -> None:  # in the child, before the client
-        os.sched_setaffinity(0, {core})
-        with suppress(OSError):  # ahead of other work on this core, where the machine groups by session and allows it
-            Path("/proc/self/autogroup").write_text(str(AUTOGROUP_NICE))
-        if group:
-            group.procs.write_text("0")
-
     at: list[int] = []
     used: list[int] = []
     peak = [0, 0]
@@ -154,7 +155,7 @@ def run(command: Sequence[str], *, core: int, env: Mapping[str, str], log: Path,
 
     def look() -> None:
         turn = 0
-        while not stop.is_set():
+        while True:
             pids = group.pids() if group else descendants(process.pid)
             used.append(group.cpu_ns() if group else tree.cpu_ns(pids))
             at.append(time.monotonic_ns())
@@ -162,15 +163,17 @@ def run(command: Sequence[str], *, core: int, env: Mapping[str, str], log: Path,
                 peak[0] = max(peak[0], sum(map(pss_kb, pids)))
                 peak[1] = max(peak[1], len(pids))
             turn += 1
-            stop.wait(CPU_PERIOD_S)
+            if stop.wait(CPU_PERIOD_S):
+                return
 
+    joined = str(group.procs) if group else "/dev/null"
+    line = ["sh", "-c", PREPARE, "sh", joined, str(core), *command]
     timed_out = False
     with log.open("wb") as file:
         start = time.monotonic_ns()
         process = subprocess.Popen(
-            command, stdout=file, stderr=file, stdin=subprocess.DEVNULL, env=dict(env), cwd=cwd, preexec_fn=prepare,
-            start_new_session=True,
-        )  # fmt: skip
+            line, stdout=file, stderr=file, stdin=subprocess.DEVNULL, env=dict(env), cwd=cwd, start_new_session=True
+        )
         watcher = threading.Thread(target=look, daemon=True)
         watcher.start()
         try:

@@ -1,23 +1,17 @@
-"""What the tests of configuration share: a data set on disk, and settings from text."""
+"""A data set on disk, and plans made from text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from config_cases import Run, settings
 
 from wholecurve import datasets
-from wholecurve.config import Resolved, RunFlags, Settings, parse_config, resolve, settings_from
+from wholecurve.config import Resolved, RunFlags, resolve
 
 PROMPTS = '{"prompt": "one"}\n{"prompt": "two"}\n{"prompt": "three"}\n'
-
-Run = Callable[..., Resolved]
-
-
-def settings(text: str, environ: Mapping[str, str] | None = None, flags: RunFlags | None = None) -> Settings:
-    """Settings of a YAML text, named run.yaml in messages."""
-    return settings_from(flags or RunFlags(), parse_config(text, "run.yaml", environ or {}))
 
 
 @pytest.fixture
@@ -46,10 +40,3 @@ def run(prompts: Path) -> Run:
         return resolve(wanted, environ=environ or {}, read_dataset=datasets.load, cores=cores)
 
     return made
-
-
-BASE = """\
-endpoint: {urls: "http://127.0.0.1:8000", model: m}
-dataset: {path: prompts.jsonl}
-load: {concurrency: 4}
-"""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import cyclopts
 import pytest
-from conftest import BASE, settings
+from config_cases import BASE, settings
 
 from wholecurve.config import COMMAND_FLAGS, FLAG_OF, FLAGS, RunFlags, Settings, settings_from
 from wholecurve.config.pairs import json_pairs
@@ -150,6 +150,12 @@ def test_flags_win_over_the_file_and_mappings_are_merged() -> None:
 def test_a_dataset_flag_replaces_synthetic_rows() -> None:
     text = BASE.replace("{path: prompts.jsonl}", "{synthetic: {rows: 3, input_tokens: 5}}")
     assert settings(text, flags=RunFlags(dataset="x.jsonl")).dataset.synthetic is None
+
+
+def test_a_flag_for_a_section_that_is_none_leaves_the_fault_to_the_file() -> None:
+    with pytest.raises(InputError) as caught:
+        settings(BASE.replace("{path: prompts.jsonl}", "prompts.jsonl"), flags=RunFlags(dataset="x.jsonl"))
+    assert caught.value.message == "dataset: wanted a section of `key: value` lines, got 'prompts.jsonl'"
 
 
 def test_a_fault_of_a_flag_names_the_flag_and_one_of_the_file_its_line() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import BASE, settings
+from config_cases import BASE, settings
 from pydantic import BaseModel, ValidationError
 
 from wholecurve.config import RunFlags, Settings
@@ -92,6 +92,7 @@ WRONG = [
     ("stop: {duration: .nan}", "stop.duration: wanted a duration of zero or more, got nan", "run.yaml:4", ""),
     ("stop: {duration: [1]}", "stop.duration: wanted a duration such as 500ms, 30s or 10m, got [1]", "run.yaml:4", ""),
     ("limits: {max_failed_share: 1.5}", "limits.max_failed_share: wanted at most 1, got 1.5", "run.yaml:4", ""),
+    ("limits: {request_timeout: 0}", "limits.request_timeout: wanted more than 0", "run.yaml:4", "no limit"),
     ("limits: {max_failed_share: .nan}", "limits.max_failed_share: wanted a finite number, got nan", "run.yaml:4", ""),
     ("limits: {max_event_bytes: 3 parsecs}", "limits.max_event_bytes: wanted a size such as 64MiB", "run.yaml:4", ""),
     ("request: {stream: maybe}", "request.stream: wanted true or false, got 'maybe'", "run.yaml:4", ""),
@@ -146,7 +147,7 @@ def test_missing_values_name_the_flag(text: str, message: str, hint: str) -> Non
 def test_variables_are_put_in_before_types_are_checked() -> None:
     text = BASE.replace("concurrency: 4", "concurrency: '${N}'")
     assert settings(text, {"N": "32"}).load.concurrency == 32
-    with pytest.raises(InputError, match="load.concurrency wants the environment variable N"):
+    with pytest.raises(InputError, match=r"load\.concurrency wants the environment variable N"):
         settings(text)
 
 

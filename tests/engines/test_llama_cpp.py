@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from llama_cpp import Engine
 pytestmark = pytest.mark.engine
 
 TOKENIZER = Path(__file__).resolve().parents[1] / "assets" / "tokenizer"
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 REQUESTS = 48
 
 
@@ -47,6 +49,7 @@ def test_a_run_against_the_engine(llama_server: Engine, tmp_path: Path, concurre
     command += ["--tokenizer", str(TOKENIZER), "--concurrency", str(concurrency), "--requests", str(REQUESTS)]
     done = subprocess.run(
         command,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
         timeout=300,

@@ -9,7 +9,12 @@ from metrics_build import MS, answer, columns
 from wholecurve.metrics import NULL, NUMBER_COLUMNS, TEXT_COLUMNS, Columns
 from wholecurve.model.record import REQUEST_COLUMNS
 
-ROWS = [answer(0, 1, [5, 6]), {"outcome": "failed", "failure": "protocol"}, answer(9, 1, []), answer(10, 2, [7])]
+ROWS = [
+    answer(0, 1, [5, 6]),
+    {"outcome": "failed", "failure": "http_protocol_error"},
+    answer(9, 1, []),
+    answer(10, 2, [7]),
+]
 
 
 def test_every_column_of_the_record_is_here_once() -> None:
@@ -31,7 +36,7 @@ def test_a_selection_takes_its_gaps_along() -> None:
     some = cols.where(np.array([False, True, True, True]))
     assert (some.n, some["index"].tolist()) == (3, [1, 2, 3])
     assert (some.gaps_ns.tolist(), some.gap_offsets.tolist()) == ([7], [0, 0, 0, 1])
-    assert some.texts["failure"] == ["protocol", None, None]
+    assert some.texts["failure"] == ["http_protocol_error", None, None]
     none = cols.where(np.zeros(4, dtype=np.bool_))
     assert (none.n, none.gap_offsets.tolist()) == (0, [0])
     assert cols.gap_mask(np.array([True, False, False, False])).tolist() == [True, True, False]
@@ -41,8 +46,8 @@ def test_columns_that_do_not_fit_are_refused() -> None:
     good = columns([answer(0, MS, [1])])
     with pytest.raises(ValueError, match="another length: status"):
         Columns({**good.numbers, "status": np.zeros(2, np.int64)}, good.texts, good.gaps_ns, good.gap_offsets)
+    texts = {name: good.texts[name] for name in TEXT_COLUMNS if name != "detail"}
     with pytest.raises(ValueError, match="another length: detail"):
-        texts = {name: good.texts[name] for name in TEXT_COLUMNS if name != "detail"}
         Columns(good.numbers, texts, good.gaps_ns, good.gap_offsets)
     with pytest.raises(ValueError, match="2 gap offsets that end at 1"):
         Columns(good.numbers, good.texts, good.gaps_ns, np.array([0, 2]))

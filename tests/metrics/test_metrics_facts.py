@@ -58,7 +58,7 @@ def test_blame_follows_the_kind(kind: FailureKind) -> None:
 
 
 def test_rep_8_limit_of_the_failed_share() -> None:
-    rows = columns([answer(0, MS, [])] * 94 + [failed("protocol")] * 6)
+    rows = columns([answer(0, MS, [])] * 94 + [failed("http_protocol_error")] * 6)
     assert failure_facts(rows, Limits(max_failed_share=0.05)).exceeded
     assert not failure_facts(rows, Limits(max_failed_share=0.06)).exceeded
     assert failure_facts(rows, Limits()).failed_share == 0.06
@@ -83,7 +83,7 @@ def test_net_5_cut_values_are_counted_with_the_limit_that_cut_them() -> None:
 def test_finish_reasons_of_successes() -> None:
     reasons = ["stop", "stop", "length", "tool_calls", "content_filter", "function_call", "eos", "missing", "", None]
     rows = [answer(0, MS, [], finish_reason=reason) for reason in reasons]
-    assert finish_reasons(columns([*rows, failed("protocol", finish_reason="stop")])) == {
+    assert finish_reasons(columns([*rows, failed("http_protocol_error", finish_reason="stop")])) == {
         "stop": 2,
         "length": 1,
         "tool_calls": 1,
@@ -194,7 +194,11 @@ def test_read_lag_adds_histograms_never_percentiles() -> None:
 
 @pytest.mark.parametrize(
     ("lag", "wanted"),
-    [(400_000, {}), (900_000, {"start_lag_p99_ns": "strained"}), (2 * MS, {"start_lag_p99_ns": "client-limited"})],
+    [
+        (400_000, {}),
+        (900_000, {"start_lag_p99_ns": "strained"}),
+        (2 * MS, {"start_lag_p99_ns": "client-limited"}),
+    ],
 )
 def test_open_loop_start_lag(lag: int, wanted: dict[str, str]) -> None:
     rows = [answer(i * 100 * MS + lag, MS, [], scheduled_ns=i * 100 * MS) for i in range(50)]
@@ -266,7 +270,7 @@ GOOD = answer(100, 50, [10, 0, 20], end=5, osl=9, osl_after_first=8, osl_reasoni
 
 BROKEN: list[tuple[str, dict[str, Any]]] = [
     ("success_has_times", {"sent_ns": None}),
-    ("failure_has_kind", {"failure": "protocol"}),
+    ("failure_has_kind", {"failure": "http_protocol_error"}),
     ("not_negative", {"usage_output": -1}),
     ("issued_after_scheduled", {"scheduled_ns": 101}),
     ("sent_after_issued", {"sent_ns": 99}),
@@ -319,7 +323,7 @@ def test_scl_5_every_place_of_the_issue_order_has_one_row() -> None:
 
 def test_outcomes_add_up() -> None:
     found = counts(
-        columns([GOOD, failed("protocol"), {"outcome": "cancelled"}, {"outcome": "lost"}, {"outcome": None}])
+        columns([GOOD, failed("http_protocol_error"), {"outcome": "cancelled"}, {"outcome": "lost"}, {"outcome": None}])
     )
     assert (found.sent, found.succeeded, found.failed, found.cancelled, found.lost, found.unknown) == (5, 1, 1, 1, 1, 1)
 

@@ -29,6 +29,8 @@ REFERENCE_KEYS = [
     ),
 ]
 
+STEADY = phase(Pattern.CONSTANT, rate_per_s=1.0)
+
 FREE_KEYS = {
     "percentiles",
     "early_stopping_percentiles",
@@ -55,7 +57,7 @@ def summary(cols: Columns, of: Plan | None = None, **more: Any) -> dict[str, Any
         "git_sha": "0123abcd",
         "extra": {"dataset_sha256": "0" * 64},
     }
-    return summarize(of or plan(), 0, cols, **(settings | more))
+    return summarize(of or plan(STEADY), 0, cols, **(settings | more))
 
 
 def keys(value: Any) -> set[str]:
@@ -85,7 +87,7 @@ def test_reference_keys_come_first_in_their_order() -> None:
 
 
 def test_figures_of_a_plain_run() -> None:
-    found = summary(columns([*answers(), failed("protocol", 0, MS)]))
+    found = summary(columns([*answers(), failed("http_protocol_error", 0, MS)]))
     assert found["test_started_at"] == 1770087906
     assert (found["n_samples_issued"], found["n_samples_completed"], found["n_samples_failed"]) == (101, 100, 1)
     assert found["duration_ns"] == 99 * S + 301 * MS
@@ -139,10 +141,10 @@ def test_reasons_say_what_is_missing() -> None:
 
 
 def test_rep_8_a_mostly_failed_run_is_not_valid() -> None:
-    cols = columns([*answers(94), *[failed("protocol")] * 6])
-    found = summary(cols, plan(limits=Limits(max_failed_share=0.05)))
+    cols = columns([*answers(94), *[failed("http_protocol_error")] * 6])
+    found = summary(cols, plan(STEADY, limits=Limits(max_failed_share=0.05)))
     assert found["validity"]["invalid_reasons"] == ["6 of 100 requests failed (6.00%, limit 5.00%)"]
-    assert summary(cols, plan(limits=Limits(max_failed_share=0.06)))["validity"]["valid"]
+    assert summary(cols, plan(STEADY, limits=Limits(max_failed_share=0.06)))["validity"]["valid"]
 
 
 INVALID = [
@@ -170,7 +172,7 @@ def test_an_interrupted_run_says_so_and_gives_no_early_stopping_estimates() -> N
     assert found["validity"]["invalid_reasons"] == ["the run is interrupted"]
     assert "early_stopping_percentiles" not in found["ttft"]
     done = summary(columns(answers()))
-    assert [name for name in found if "early_stopping_percentiles" in (done[name] or {})] == ["ttft", "tpot", "latency"]
+    assert [name for name in found if "early_stopping_percentiles" in keys(done[name])] == ["ttft", "tpot", "latency"]
 
 
 def test_legacy_figures_are_for_poisson_only() -> None:

@@ -33,7 +33,7 @@ from wholecurve.model.record import RunState
 
 MS = 1_000_000
 S = 1_000_000_000
-HOSTILE = '<script>alert(1)</script>"\'><img src=http://evil.example/x onerror=x>\u202e\u2066\x1b[31m\x07\u2028[red]'
+HOSTILE = "<script>alert(1)</script>\"'><img src=http://evil.example/x onerror=x>\u202e\u2066\x1b[31m\x07\u2028[red]"
 
 
 def made_columns(requests: int = 600, slots: int = 16, *, tokens: bool = True, detail: str = "") -> Columns:

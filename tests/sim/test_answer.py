@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from wholecurve.sim import PROFILES, WORDS
@@ -218,7 +220,7 @@ def test_prompts_are_counted_and_hashed() -> None:
     assert ask(chat=False, prompt=[5, 6]).prompt_tokens == 2
     assert ask(messages=[{"role": "user", "content": "a b"}]).prompt_tokens == 2 + 4 + 3
     parts = [{"type": "text", "text": "a b"}, {"type": "image_url", "image_url": {"url": "data:"}}]
-    assert ask(messages=[{"role": "user", "content": parts}]).prompt_tokens == 3 + 4 + 3
+    assert ask(messages=[{"role": "user", "content": parts}]).prompt_tokens == 4 + 4 + 3  # `image_url` is two
     with_tools = ask(tools=[TOOL])
     assert with_tools.prompt_tokens > ask().prompt_tokens  # TOK-7
     one, two = block_hashes("abcdefgh", 4), block_hashes("abcdXfgh", 4)
@@ -226,3 +228,47 @@ def test_prompts_are_counted_and_hashed() -> None:
     assert one[1] != two[1]
     assert block_hashes("Xbcdefgh", 4)[1] != one[1]
     assert len(block_hashes("abcdefg", 4)) == 1
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 70_000)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["role", "content", "function", "name", "text", "type"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+FIELDS = (
+    "messages",
+    "prompt",
+    "max_tokens",
+    "max_completion_tokens",
+    "min_tokens",
+    "n",
+    "stream",
+    "stream_options",
+    "tools",
+    "tool_choice",
+    "ignore_eos",
+    "sim_fault",
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=4), st.booleans(), st.text(max_size=3))
+def test_any_body_is_answered_or_refused(fields: dict[str, Any], chat: bool, model: str) -> None:
+    start: dict[str, Any] = {"messages": [{"role": "user", "content": "x"}], "prompt": "x", "model": model}
+    try:
+        asked = read_ask(json.dumps(start | fields).encode(), chat=chat, models=(), engine=ENGINE)
+    except Refusal:
+        return
+    answer = decide_answer(asked, ENGINE, seed=0, to_limit=False)
+    assert 1 <= answer.tokens <= ENGINE.context_limit - asked.prompt_tokens
+    assert 0 <= answer.reasoning < answer.tokens
+    sealed = envelope(asked, replace(answer, tokens=min(answer.tokens, 20), reasoning=0))
+    assert payloads(b"".join(token_events(sealed)))
+    assert json.loads(whole_body(sealed))["model"] == model

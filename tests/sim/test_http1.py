@@ -1,6 +1,8 @@
 """The request parser gives the same requests however the bytes are cut, and refuses what is not a request."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from wholecurve.sim import BadRequest, HttpRequest, RequestParser
 
@@ -77,8 +79,7 @@ def test_refused(data: bytes, status: int) -> None:
     parser = RequestParser(max_head=200, max_body=100)
     parser.feed(data)
     with pytest.raises(BadRequest) as caught:
-        while parser.next():
-            pass
+        parser.next()
     assert caught.value.status == status
 
 
@@ -96,3 +97,54 @@ def test_expect_continue_is_asked_for_only_without_a_body() -> None:
     parser.feed(head + b"h")
     assert parser.next() is None
     assert not parser.expects_continue
+
+
+def test_a_head_at_the_limit_is_taken_however_it_is_cut() -> None:
+    head = b"GET / HTTP/1.1\r\nA: " + b"x" * 81
+    for data, good in ((head, True), (head + b"x", False)):
+        for step in (1, 7, 1000):
+            parser = RequestParser(max_head=100)
+            try:
+                for at in range(0, len(data) + 4, step):
+                    parser.feed((data + b"\r\n\r\n")[at : at + step])
+                    taken = parser.next()
+            except BadRequest:
+                taken = None
+            assert (taken is not None) is good
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                b"GET / HTTP/1.1",
+                b"\r\n",
+                b"Content-Length: 3",
+                b"A: b",
+                b"\0",
+                b"xyz",
+                b"Transfer-Encoding: chunked",
+                b"3",
+                b"0",
+                b":",
+            ]
+        ),
+        max_size=14,
+    )
+)
+def test_any_bytes_give_requests_or_a_refusal(parts: list[bytes]) -> None:
+    def outcome(cuts: list[bytes]) -> list[object]:
+        parser = RequestParser(max_head=100, max_body=100)
+        found: list[object] = []
+        try:
+            for part in cuts:
+                parser.feed(part)
+                while request := parser.next():
+                    found.append(request)
+        except BadRequest as error:
+            found.append(error.status)
+        return found
+
+    data = b"".join(parts)
+    assert outcome([data]) == outcome([data[at : at + 1] for at in range(len(data))])

@@ -1,5 +1,6 @@
 """The engine model: nothing is lost, memory is kept, time runs forward, and load does what load does."""
 
+import itertools
 import random
 from dataclasses import replace
 
@@ -70,8 +71,8 @@ def test_every_job_gets_exactly_its_tokens_in_order_of_time(jobs: list[tuple[int
         assert len(got[job.number]) == job.output_tokens
         assert got[job.number][0] > at
     assert all(len(set(step.tokens)) == len(step.tokens) for step in steps)
-    assert [number for step in steps for number in step.finished].sort() == [job.number for _at, job in jobs].sort()
-    assert all(before.end_ns <= after.start_ns for before, after in zip(steps, steps[1:]))
+    assert sorted(number for step in steps for number in step.finished) == [job.number for _at, job in jobs]
+    assert all(before.end_ns <= after.start_ns for before, after in itertools.pairwise(steps))
     assert all(step.start_ns < step.end_ns for step in steps)
     assert machine.pool.leased == 0
     assert machine.running == machine.waiting == 0
@@ -208,6 +209,17 @@ def test_arrivals_in_order() -> None:
     machine.submit(Job(0, 1, 1), 5)
     with pytest.raises(ValueError):
         machine.submit(Job(1, 1, 1), 4)
+
+
+def test_a_held_up_engine_slows_down_instead_of_falling_behind() -> None:
+    machine = engine(replace(TINY, jitter=0.0))
+    machine.submit(Job(0, 4, 20), 0)
+    late = 1_000_000
+    steps = machine.advance(late, at_most=2, behind_ns=100)
+    steps += machine.advance(late + 10_000, at_most=1, behind_ns=100)
+    assert steps[0].start_ns == late - 100
+    assert [step.end_ns <= late + 10_000 for step in steps] == [True]
+    assert machine.next_ns() == late + 10_000 - 100 + 1000 + 10 + round(5 * 0.5)
 
 
 def test_seed_decides() -> None:

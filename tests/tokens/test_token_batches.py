@@ -20,9 +20,7 @@ from wholecurve.tokens import (
 
 def rows(count: int) -> list[ResponseRow]:
     return [
-        ResponseRow(
-            "word " * (place % 7 + 1), "so " * (place % 3), "", "" if place % 3 else "word", "so" * (place % 3 > 0)
-        )
+        ResponseRow(text="a" + " word" * (place % 7), reasoning="so " * (place % 3), first_text="a")
         for place in range(count)
     ]
 

@@ -57,10 +57,11 @@ def test_one_hundred_one_token_events(llama: Tokenizer) -> None:
     # TOK-1: each piece is one token, the tokenizer adds a begin token to whatever it is given.
     text = "".join([" the"] * 100)
     found = counted(llama, text=text, first_text=" the")
-    assert found == AnswerCount(100, 99, 0, Method.TEMPLATE)
+    assert (found.osl, found.after_first) == (100, 99)
+    assert counted(llama, text=f"x{text}").osl == 101
 
 
-PLAIN = ["Hello world", " 12 + 30 = 42.\n", "# Title\n\n- a\n- b", "héllo ☃", "x", "The city of light " * 40]
+PLAIN = ["Hello world", "12 + 30 = 42.", "# Title\n\n- a\n- b", "héllo ☃", "x", "The city of light" * 40]
 
 
 @pytest.mark.parametrize("text", PLAIN)
@@ -71,6 +72,12 @@ def test_plain_text_counts_the_same_with_and_without_template(trained: Tokenizer
         assert found.osl == tokenizer.count(text)
         alone = counted(with_template(tokenizer, None), text=text)
         assert (alone.osl, alone.method) == (found.osl, Method.PLAIN)
+
+
+@pytest.mark.parametrize("text", ["\n", "\n\nHello", " Hello", "Hello\n"])
+def test_white_space_at_the_seams_is_not_merged_with_the_template(trained: Tokenizer, text: str) -> None:
+    found = counted(trained, text=text)
+    assert (found.osl, found.method) == (trained.count(text), Method.PLAIN)
 
 
 @settings(max_examples=60, deadline=None)
@@ -94,6 +101,7 @@ def test_an_event_that_ends_inside_a_token(llama: Tokenizer) -> None:
     found = counted(llama, text=" through city", first_text=" thr")
     assert found.osl == 2
     assert found.after_first == min(2, llama.count("ough city"))
+    assert counted(llama, text=" through city", first_text=" through").after_first == 1
 
 
 def test_answer_in_one_event_has_nothing_after_it(trained: Tokenizer) -> None:

@@ -258,7 +258,19 @@ def test_rendering_equals_the_library_of_the_servers(
     assert trained.count(text) == tokens
 
 
-EVERY_FEATURE = "{{ bos_token }}{% for m in messages %}\n  {% if m.role == 'stop' %}{% break %}{% endif %}\n    {%- if m.role == 'assistant' %}\n{% generation %}\n{{ m.content | trim }}{{ eos_token }}\n{% endgeneration %}\n    {%- else %}\n[{{ m.role }}] {{ m.content }}\n    {% endif %}\n{% endfor %}\n{% if tools is not none %}{{ tools | tojson(indent=2) }}{% endif %}\n{% if documents %}D{% endif %}{% if x is defined %}{{ x }}{% endif %}|{{ unk_token }}|{{ sep_token }}|\n"
+EVERY_FEATURE = """{{ bos_token }}{% for m in messages %}
+  {% if m.role == 'stop' %}{% break %}{% endif %}
+    {%- if m.role == 'assistant' %}
+{% generation %}
+{{ m.content | trim }}{{ eos_token }}
+{% endgeneration %}
+    {%- else %}
+[{{ m.role }}] {{ m.content }}
+    {% endif %}
+{% endfor %}
+{% if tools is not none %}{{ tools | tojson(indent=2) }}{% endif %}
+{% if documents %}D{% endif %}{% if x is defined %}{{ x }}{% endif %}|{{ unk_token }}|{{ sep_token }}|
+"""
 SPECIAL = {"bos_token": "<|endoftext|>", "eos_token": "<|im_end|>", "unk_token": "<|endoftext|>"}
 
 
@@ -277,10 +289,8 @@ def test_blocks_loops_filters_and_variables() -> None:
     ]
     tools = [{"name": "é", "n": [1, True, None]}]
     found = rendered(EVERY_FEATURE, messages, tools=tools, template_kwargs={"x": "y"})
-    assert (
-        found
-        == '<|endoftext|>[user] a<b\nc<|im_end|>\n[\n  {\n    "name": "é",\n    "n": [\n      1,\n      true,\n      null\n    ]\n  }\n]y|<|endoftext|>||'
-    )
+    listed = '[\n  {\n    "name": "é",\n    "n": [\n      1,\n      true,\n      null\n    ]\n  }\n]'
+    assert found == f"<|endoftext|>[user] a<b\nc<|im_end|>\n{listed}y|<|endoftext|>||"
 
 
 def test_json_is_not_escaped_for_html() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from wire_transcripts import (
     whole,
 )
 
-from wholecurve.model.record import FailureKind
+from wholecurve.model.record import FailureKind as Kind
 from wholecurve.wire import DIALECTS, Answer, AnswerReader, Usage
 from wholecurve.wire.verdict import RULES
 
@@ -75,13 +76,17 @@ def test_sse_4_line_ends() -> None:
 
 def test_sse_5_comments() -> None:
     pings = [(100.0 * at, [b": ping\n\n"]) for at in range(1, 20)]
-    answer = timed(*pings, (2000, sse(content("a"))), (2010, [b": " + b"x" * 4092 + b"\n"]), (2020, sse(content("b"), "[DONE]")))
+    answer = timed(
+        *pings, (2000, sse(content("a"))), (2010, [b": " + b"x" * 4092 + b"\n"]), (2020, sse(content("b"), "[DONE]"))
+    )
     assert (ms(answer.first_output_ns), answer.text, answer.n_output_events) == (2000, "ab", 2)
     assert answer.n_events == 3
     assert answer.failure is None
 
 
-@pytest.mark.parametrize("delta", [{"role": "assistant", "content": ""}, {"role": "assistant", "content": None}, {"role": "a"}])
+@pytest.mark.parametrize(
+    "delta", [{"role": "assistant", "content": ""}, {"role": "assistant", "content": None}, {"role": "a"}]
+)
 def test_sse_6_role_only_chunk_is_no_output(delta: dict[str, Any]) -> None:
     role = {"choices": [{"index": 0, "delta": delta}]}
     answer = timed((10, sse(role)), (500, sse(content("a"))), (520, sse(content("b"), finish())))
@@ -101,19 +106,19 @@ def test_sse_6_role_only_chunk_is_no_output(delta: dict[str, Any]) -> None:
         ({"error": {"reason": 7}}, '{"reason":7}'),
         ({"error": ["out"]}, '["out"]'),
         ({"choices": [], "error": {"message": "out of cache"}}, "out of cache"),
-        (content("", **{}) | {"error": {"message": "out of cache"}}, "out of cache"),
+        (content("") | {"error": {"message": "out of cache"}}, "out of cache"),
     ],
 )
 def test_sse_7_error_object_inside_a_stream(before: int, error: dict[str, Any], words: str) -> None:
     answer = read([stream(*sse(*[content("x")] * before, error, "[DONE]"))])
-    assert (answer.failure, answer.detail) == (FailureKind.STREAM_ERROR, words)
+    assert (answer.failure, answer.detail) == (Kind.STREAM_ERROR, words)
     assert (answer.text, answer.n_output_events) == ("x" * before, before)
     assert (answer.first_output_ns is None) == (before == 0)
 
 
 def test_an_event_named_error_is_an_error() -> None:
     answer = read([MADE_UP["error event"]])
-    assert (answer.failure, answer.detail, answer.text) == (FailureKind.STREAM_ERROR, "gone", "Grüße")
+    assert (answer.failure, answer.detail, answer.text) == (Kind.STREAM_ERROR, "gone", "Grüße")
 
 
 def test_an_error_of_null_is_none() -> None:
@@ -140,7 +145,7 @@ def test_sse_10_a_very_long_event() -> None:
     parts = cut(stream(*sse(content("a"), content(big), content("b"), finish())), range(60000, 3 << 20, 65536))
     assert read(parts, limit=16 << 20).text == f"a{big}b"
     answer = read(parts, limit=1 << 20)
-    assert (answer.failure, answer.text) == (FailureKind.EVENT_TOO_LARGE, "ab")
+    assert (answer.failure, answer.text) == (Kind.EVENT_TOO_LARGE, "ab")
     size = len(sse(content(big))[0])
     assert answer.detail == f"an event of {size} bytes, the limit is {1 << 20}"
 
@@ -148,18 +153,20 @@ def test_sse_10_a_very_long_event() -> None:
 def test_net_7_html_page() -> None:
     page = b"<html><head><title>502 Bad Gateway</title></head>\r\n<body>" + b"<p>nginx   says</p>\n" * 9000
     answer = read([whole(page, status="502 Bad Gateway", kind="text/html")])
-    assert (answer.status, answer.failure, answer.ended) == (502, FailureKind.HTTP_STATUS, True)
+    assert (answer.status, answer.failure, answer.ended) == (502, Kind.HTTP_STATUS, True)
     assert answer.detail is not None
     assert answer.detail.startswith("502 Bad Gateway: 502 Bad Gateway nginx says nginx says")
     assert len(answer.detail) <= 300
     answer = read([whole(page, kind="text/html")])
-    assert answer.failure is FailureKind.NOT_STREAM
+    assert answer.failure is Kind.NOT_STREAM
     assert (answer.detail or "").startswith("text/html: 502 Bad Gateway nginx says")
 
 
 def test_tim_2_no_output_is_none_and_never_zero() -> None:
-    answer = read([stream(*sse(finish(), {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 0}}, "[DONE]"))])
-    assert answer.failure is FailureKind.EMPTY
+    answer = read(
+        [stream(*sse(finish(), {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 0}}, "[DONE]"))]
+    )
+    assert answer.failure is Kind.EMPTY
     assert answer.detail == "no output; finish reason stop, usage.output 0"
     assert (answer.first_output_ns, answer.first_visible_ns, answer.last_output_ns) == (None, None, None)
 
@@ -184,7 +191,7 @@ def test_tim_6_an_event_is_not_a_token() -> None:
     assert answer.usage == Usage(output=100)
     assert answer.n_output_events == 25
     stamps = answer.output_stamps
-    assert {later - earlier for earlier, later in zip(stamps, stamps[1:], strict=False)} == {40 * MS}
+    assert {later - earlier for earlier, later in pairwise(stamps)} == {40 * MS}
     assert answer.first_text == " a b c d"
 
 
@@ -304,42 +311,42 @@ def test_a_whole_answer_has_text_and_no_output_times() -> None:
 
 HTML = b"<!doctype html><p>hello</p>"
 # what came, asked for a stream, closed by the peer -> kind, part of the detail
-TABLE: list[tuple[str, bytes, bool, bool, FailureKind | None, str]] = [
-    ("nothing", b"", True, True, FailureKind.CLOSED_EARLY, "no whole answer head"),
-    ("nothing, asked to end", b"", True, False, FailureKind.CLOSED_EARLY, "no whole answer head"),
-    ("half a head", STREAM_HEAD[:40], True, True, FailureKind.CLOSED_EARLY, "before a whole answer head"),
-    ("no http", b"hello world", True, True, FailureKind.PROTOCOL, "HTTP/"),
-    ("bad chunk", MADE_UP["bad chunk end"], True, True, FailureKind.PROTOCOL, "longer than its size"),
-    ("gzip", whole(b"x", kind="text/event-stream\r\ncontent-encoding: gzip"), True, False, FailureKind.PROTOCOL, "gzip"),
+TABLE: list[tuple[str, bytes, bool, bool, Kind | None, str]] = [
+    ("nothing", b"", True, True, Kind.CLOSED_EARLY, "before a whole answer head"),
+    ("nothing, asked to end", b"", True, False, Kind.CLOSED_EARLY, "no whole answer head"),
+    ("half a head", STREAM_HEAD[:40], True, True, Kind.CLOSED_EARLY, "before a whole answer head"),
+    ("no http", b"hello world", True, True, Kind.PROTOCOL, "HTTP/"),
+    ("bad chunk", MADE_UP["bad chunk end"], True, True, Kind.PROTOCOL, "longer than its size"),
+    ("gzip", whole(b"x", kind="text/x\r\ncontent-encoding: gzip"), True, False, Kind.PROTOCOL, "gzip"),
     ("status", whole(b'{"error":{"message":"slow down"}}', status="429 Too Many"), True, False,
-     FailureKind.HTTP_STATUS, "429 Too Many: slow down"),
-    ("status, cut", whole(b"x" * 9, status="500 Oh")[:-3], True, True, FailureKind.HTTP_STATUS, "500 Oh: xxxxxx"),
-    ("status, as a stream", b"HTTP/1.1 503 Busy\r\nContent-Type: text/event-stream\r\n\r\n" + b"".join(WORDS), True, True,
-     FailureKind.HTTP_STATUS, "503 Busy: data:"),
-    ("redirect", whole(b"", status="307 Moved"), True, False, FailureKind.HTTP_STATUS, "307 Moved"),
-    ("whole answer", whole(full(content="hi")), True, False, FailureKind.NOT_STREAM, "application/json"),
-    ("whole error", whole(b'{"error":{"message":"no"}}'), True, False, FailureKind.STREAM_ERROR, "no"),
-    ("page", whole(HTML, kind="text/html; charset=utf-8"), True, False, FailureKind.NOT_STREAM, "hello"),
-    ("page, plain", whole(HTML, kind="text/plain"), True, False, FailureKind.NOT_STREAM, "hello"),
-    ("json lines", whole(b'{"a":1}\n{"b":2}', kind="application/x-ndjson"), True, False, FailureKind.NOT_STREAM, "ndjson"),
-    ("error inside", MADE_UP["error inside"], True, False, FailureKind.STREAM_ERROR, "out of cache"),
-    ("event not json", MADE_UP["not json"], True, False, FailureKind.NOT_JSON, "not JSON: {broken"),
-    ("event no object", stream(*sse("[1]", content("a"), finish())), True, False, FailureKind.NOT_JSON, "not a JSON object"),
-    ("body not json", whole(HTML), False, False, FailureKind.NOT_JSON, "hello"),
-    ("body is an error", whole(b'{"error":"no"}'), False, False, FailureKind.STREAM_ERROR, "no"),
-    ("body cut", whole(full(content="hi"))[:-4], False, True, FailureKind.TRUNCATED, "4 bytes short"),
-    ("cut in an event", stream(*WORDS[:4], last=b"99\r\ndata: {"), True, True, FailureKind.TRUNCATED, "middle of the answer"),
-    ("cut between events", stream(*WORDS[:4], last=b""), True, True, FailureKind.TRUNCATED, "middle of the answer"),
-    ("cut, close-delimited", MADE_UP["close"][:-60], True, True, FailureKind.TRUNCATED, "without finish reason"),
-    ("ends without finish", stream(*WORDS[:4]), True, False, FailureKind.TRUNCATED, "without finish reason and without [DONE]"),
-    ("given up by the client", stream(*WORDS, last=b""), True, False, FailureKind.TRUNCATED, "cut before its end"),
+     Kind.HTTP_STATUS, "429 Too Many: slow down"),
+    ("status, cut", whole(b"x" * 9, status="500 Oh")[:-3], True, True, Kind.HTTP_STATUS, "500 Oh: xxxxxx"),
+    ("status, as a stream", whole(WORDS[0], status="503 Busy", kind="text/event-stream"), True, False,
+     Kind.HTTP_STATUS, "503 Busy: data:"),
+    ("redirect", whole(b"", status="307 Moved"), True, False, Kind.HTTP_STATUS, "307 Moved"),
+    ("whole answer", whole(full(content="hi")), True, False, Kind.NOT_STREAM, "application/json"),
+    ("whole error", whole(b'{"error":{"message":"no"}}'), True, False, Kind.STREAM_ERROR, "no"),
+    ("page", whole(HTML, kind="text/html; charset=utf-8"), True, False, Kind.NOT_STREAM, "hello"),
+    ("page, plain", whole(HTML, kind="text/plain"), True, False, Kind.NOT_STREAM, "hello"),
+    ("json lines", whole(b'{"a":1}\n{"b":2}', kind="application/x-ndjson"), True, False, Kind.NOT_STREAM, "ndjson"),
+    ("error inside", MADE_UP["error inside"], True, False, Kind.STREAM_ERROR, "out of cache"),
+    ("event not json", MADE_UP["not json"], True, False, Kind.NOT_JSON, "not JSON: {broken"),
+    ("event no object", stream(*sse("[1]", content("a"), finish())), True, False, Kind.NOT_JSON, "not a JSON object"),
+    ("body not json", whole(HTML), False, False, Kind.NOT_JSON, "hello"),
+    ("body is an error", whole(b'{"error":"no"}'), False, False, Kind.STREAM_ERROR, "no"),
+    ("body cut", whole(full(content="hi"))[:-4], False, True, Kind.TRUNCATED, "4 bytes short"),
+    ("cut in an event", stream(*WORDS[:4], last=b"99\r\ndata: {"), True, True, Kind.TRUNCATED, "middle of the answer"),
+    ("cut between events", stream(*WORDS[:4], last=b""), True, True, Kind.TRUNCATED, "middle of the answer"),
+    ("cut, close-delimited", MADE_UP["close"][:-60], True, True, Kind.TRUNCATED, "without finish reason"),
+    ("ends without finish", stream(*WORDS[:4]), True, False, Kind.TRUNCATED, "finish reason and without [DONE]"),
+    ("given up by the client", stream(*WORDS, last=b""), True, False, Kind.TRUNCATED, "cut before its end"),
     ("interrupted", stream(*sse({"choices": [{"index": 0, "delta": {"role": "a"}}]}, "[DONE]")), True, False,
-     FailureKind.EMPTY, "[DONE] came without any output"),
-    ("empty stream", stream(), True, False, FailureKind.EMPTY, "the answer has no output"),
-    ("only comments", stream(b": ping\n\n"), True, False, FailureKind.EMPTY, "the answer has no output"),
-    ("empty body", whole(b""), False, False, FailureKind.EMPTY, "the answer has no output"),
-    ("no content", b"HTTP/1.1 204 No Content\r\n\r\n", True, False, FailureKind.EMPTY, "the answer has no output"),
-    ("no text", whole(full(content="").replace(b"3}", b"0}")), False, False, FailureKind.EMPTY, "usage.output 0"),
+     Kind.EMPTY, "[DONE] came without any output"),
+    ("empty stream", stream(), True, False, Kind.EMPTY, "the answer has no output"),
+    ("only comments", stream(b": ping\n\n"), True, False, Kind.EMPTY, "the answer has no output"),
+    ("empty body", whole(b""), False, False, Kind.EMPTY, "the answer has no output"),
+    ("no content", b"HTTP/1.1 204 No Content\r\n\r\n", True, False, Kind.EMPTY, "the answer has no output"),
+    ("no text", whole(full(content="").replace(b"3}", b"0}")), False, False, Kind.EMPTY, "usage.output 0"),
     # successes that look like failures
     ("last chunk missing, finish reason", stream(*WORDS[:-1], last=b""), True, True, None, ""),
     ("last chunk missing, [DONE]", stream(*WORDS[:4], WORDS[5], last=b""), True, True, None, ""),
@@ -357,8 +364,10 @@ TABLE: list[tuple[str, bytes, bool, bool, FailureKind | None, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("data", "asked", "eof", "kind", "words"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
-def test_successes_and_failures(data: bytes, asked: bool, eof: bool, kind: FailureKind | None, words: str) -> None:
+@pytest.mark.parametrize(
+    ("data", "asked", "eof", "kind", "words"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+)
+def test_successes_and_failures(data: bytes, asked: bool, eof: bool, kind: Kind | None, words: str) -> None:
     answer = read([data] if data else [], asked=asked, eof=eof)
     assert answer.failure is kind, answer.detail
     assert (answer.detail is None) == (kind is None)
@@ -367,13 +376,25 @@ def test_successes_and_failures(data: bytes, asked: bool, eof: bool, kind: Failu
 
 
 def test_every_rule_has_a_row() -> None:
-    seen = {row[4] for row in TABLE} | {FailureKind.EVENT_TOO_LARGE}
+    seen = {row[4] for row in TABLE} | {Kind.EVENT_TOO_LARGE}
     assert seen - {None} == {rule.kind for rule in RULES}
 
 
 def test_what_comes_after_the_end_mark_is_not_part_of_the_answer() -> None:
     answer = read([MADE_UP["after done"]])
     assert (answer.failure, "late" in answer.text, answer.n_events, answer.n_output_events) == (None, False, 8, 4)
+
+
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+def test_the_last_event_counts_without_its_blank_line(end: bytes) -> None:
+    """Half an event does not."""
+    last = sse(content("z", finish_reason="stop"))[0].rstrip()
+    answer = read([stream(*WORDS[:4], last + end)])
+    assert (answer.text[-2:], answer.finish_reason, answer.failure) == ("\nz", "stop", None)
+    assert (answer.n_events, answer.last_output_ns) == (5, answer.bytes_received)
+    assert read([MADE_UP["no last blank line"]]).saw_done
+    answer = read([stream(*WORDS[:5], last[:-1])])
+    assert (answer.text[-1:], answer.n_events, answer.failure) == ("\n", 5, None)
 
 
 def test_counts_of_bytes_and_reads_and_headers() -> None:

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def read(
 def cut(data: bytes, places: Iterable[int]) -> list[bytes]:
     """Cut at places (each from 1 to len - 1)."""
     edges = [0, *sorted(set(places)), len(data)]
-    return [data[begin:end] for begin, end in zip(edges, edges[1:], strict=False) if end > begin]
+    return [data[begin:end] for begin, end in pairwise(edges) if end > begin]
 
 
 def single(data: bytes) -> list[bytes]:
@@ -165,6 +166,12 @@ MADE_UP: dict[str, bytes] = {
     "comments": stream(b": ping\n\n", WORDS[0], b":" + b"p" * 90 + b"\n", *WORDS[1:], b":\n\n"),
     "other fields": stream(b"event: message\nid: 7\nretry: 10\nnonsense\n" + WORDS[0], b"data\n\n", *WORDS[1:]),
     "lines of data": stream(b'data: {"choices":\ndata: [{"index":0,"delta":\ndata:{"content":"x"}}]}\n\n', *WORDS[-2:]),
+    "lines of data in two chunks": stream(
+        WORDS[0], b'data: {"choices":\n', b'data: [{"index":0,"delta":{"content":"x"}}]}\n\n', *WORDS[-2:]
+    ),
+    "name and data in two chunks": stream(WORDS[0], b"event: error\n", WORDS[1], *WORDS[-2:]),
+    "cr inside": stream(WORDS[0], b'data: {"choices":\rdata:[]}\n\n', *WORDS[1:]),
+    "late byte order mark": stream(WORDS[0], b"\xef\xbb\xbf" + WORDS[1], *WORDS[2:]),
     "two events a chunk": stream(WORDS[0] + WORDS[1], WORDS[2] + WORDS[3], *WORDS[4:]),
     "half events a chunk": stream(*(half for part in WORDS for half in (part[:9], part[9:]))),
     "tools": stream(*TOOLS),

@@ -82,25 +82,22 @@ class Mark:
 Series = Line | Dots | Bars
 
 
-def mark_rows(marks: Sequence[Mark], x: Scale, width: int) -> list[tuple[float, int, str]]:
-    """(place, row, text anchor) for the label of each mark on the x axis, so that no two labels overlap."""
-    taken: list[list[tuple[float, float]]] = []
-    found = []
-    for mark in marks:
-        if mark.on != "x":
-            continue
-        at, length = x(mark.at), CHAR * len(mark.label) + 8
-        anchor = "start" if at + length <= width else "end"
-        ends = (at, at + length) if anchor == "start" else (at - length, at)
-        row = next(
-            (k for k, spans in enumerate(taken) if all(ends[1] < low or ends[0] > high for low, high in spans)),
-            len(taken),
-        )
-        if row == len(taken):
-            taken.append([])
-        taken[row].append(ends)
-        found.append((at, row, anchor))
-    return found
+def mark_rows(marks: Sequence[Mark], x: Scale) -> list[tuple[float, int, str]]:
+    """(place, row, text anchor) for the label of each mark on the x axis, in the order of `marks`.
+
+    Labels stand beside their lines, all on one side, in rows from the top such that no label meets another, nor the
+    line of another mark: a mark under a label starts in a row below it.
+    """
+    across = [(x(mark.at), CHAR * len(mark.label) + 8) for mark in marks if mark.on == "x"]
+    anchor = "start" if all(at + length <= x.end + RIGHT for at, length in across) else "end"
+    ahead = 1 if anchor == "start" else -1
+    rows: dict[int, int] = {}
+    order = sorted(range(len(across)), key=lambda k: ahead * across[k][0])
+    for place_in_order, k in enumerate(order):
+        before = order[:place_in_order]
+        covering = [rows[j] for j in before if ahead * (across[k][0] - across[j][0]) <= across[j][1]]
+        rows[k] = 1 + max(covering) if covering else 0
+    return [(at, rows[k], anchor) for k, (at, _) in enumerate(across)]
 
 
 def draw_marks(
@@ -142,12 +139,12 @@ def draw(one: Series, x: Scale, y: Scale, quantity: Quantity) -> Iterator[str]:
         yield from (_bar(bar, x, y, quantity) for bar in one.bars if bar.height)
         yield "</g>"
     elif isinstance(one, Line):
-        yield _stroke(_path([(x(a), y(b)) for a, b in thin(one.points, LINE_POINTS)]), one.tone)
+        yield _stroke(_path(thin([(x(a), y(b)) for a, b in one.points], LINE_POINTS)), one.tone)
     else:
-        dots = "".join(f"M{place(x(a))} {place(y(b))}h0" for a, b in thin(one.points, DOT_POINTS))
+        dots = "".join(f"M{place(a)} {place(b)}h0" for a, b in thin([(x(a), y(b)) for a, b in one.points], DOT_POINTS))
         yield (
             f'<path class="wc-line wc-t{one.tone}" d="{dots}" fill="none" stroke="{LIGHT[one.tone]}" '
-            f'stroke-width="3" stroke-linecap="round" stroke-opacity="0.45"/>'
+            f'stroke-width="3" stroke-linecap="round" stroke-opacity="0.6"/>'
         )
 
 

@@ -70,7 +70,7 @@ def bars(buckets: Sequence[tuple[float, float]], counts: Sequence[float], *, nar
 
 
 def thin(points: Sequence[Point], limit: int) -> list[Point]:
-    """At most `limit` points (4 or more) of a series sorted by x: of each slice the first, lowest, highest and last.
+    """At most `limit` points (4 or more) of a series sorted by x: first, lowest, highest and last of each slice of x.
 
     The extremes of the series are always among them, and the order stays.
     """
@@ -78,11 +78,16 @@ def thin(points: Sequence[Point], limit: int) -> list[Point]:
     if n <= limit:
         return list(points)
     slices = max(1, limit // 4)
+    start, width = points[0][0], (points[-1][0] - points[0][0]) / slices
     kept: list[Point] = []
-    for k in range(slices):
-        first, last = k * n // slices, (k + 1) * n // slices - 1
-        inside = range(first, last + 1)
-        lowest = min(inside, key=lambda i: points[i][1])
-        highest = max(inside, key=lambda i: points[i][1])
-        kept += [points[i] for i in sorted({first, lowest, highest, last})]
+    begin = 0
+    while begin < n:
+        place = slices if width <= 0 else min(int((points[begin][0] - start) / width), slices - 1)
+        end = begin + 1
+        while end < n and (width <= 0 or min(int((points[end][0] - start) / width), slices - 1) == place):
+            end += 1
+        inside = range(begin, end)
+        lowest, highest = min(inside, key=lambda i: points[i][1]), max(inside, key=lambda i: points[i][1])
+        kept += [points[i] for i in sorted({begin, lowest, highest, end - 1})]
+        begin = end
     return kept

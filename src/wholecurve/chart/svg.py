@@ -26,8 +26,11 @@ from wholecurve.chart.series import (
 )
 from wholecurve.chart.ticks import Quantity, log_ticks, measure, unit_for, unit_ticks
 
-AXIS = 42.0
-"""Height of the x axis: tick labels and title."""
+_ROUNDEST = "0152374689"
+"""Leading digits, the roundest first."""
+
+AXIS, LEGEND = 42.0, 20.0
+"""Heights of the x axis with its labels and title, and of the row of the legend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +93,21 @@ class Figure:
     def _chart(self) -> Iterator[str]:
         (x_low, x_high), (y_low, y_high) = self._spans()
         y_ticks = _ticks(self.y, y_low, y_high, about=5)
-        y_low, y_high = min(y_low, y_ticks[0][0]), max(y_high, y_ticks[-1][0])
+        if not self.y.log and len(y_ticks) > 1 and y_high > y_ticks[-1][0]:  # up to a whole step: room above the data
+            y_high = 2 * y_ticks[-1][0] - y_ticks[-2][0]
+            y_ticks = _ticks(self.y, y_low, y_high, about=5)
         left = 12 + CHAR * max(len(label) for _, label in y_ticks)
         legend = [one for one in self.series if one.label]
-        top = TOP + (ROW if legend else 0)
-        rows = mark_rows(self.marks, Scale(x_low, x_high, left, self.width - RIGHT, self.x.log), self.width)
-        top += ROW * (1 + max((row for _, row, _ in rows), default=-1)) + ROW  # the last row names the y axis
+        top = TOP + (LEGEND if legend else 0)
         x = Scale(x_low, x_high, left, self.width - RIGHT, self.x.log)
+        rows = mark_rows(self.marks, x)
+        top += ROW * (1 + max((row for _, row, _ in rows), default=-1)) + ROW + 2  # the last row names the y axis
         y = Scale(y_low, y_high, self.height - AXIS, top, self.y.log)
         yield from legend_row(legend)
         yield from self._axes(x, y, y_ticks)
         for one in self.series:
             yield from draw(one, x, y, self.x.quantity)
-        yield from draw_marks(rows, self.marks, x, y, TOP + (ROW if legend else 0))
+        yield from draw_marks(rows, self.marks, x, y, TOP + (LEGEND if legend else 0))
 
     def _spans(self) -> tuple[tuple[float, float], tuple[float, float]]:
         xs = [value for one in self.series for value in xs_of(one)]
@@ -117,7 +122,7 @@ class Figure:
         grid = "".join(f"M{place(x.start)} {place(y(at))}H{place(x.end)}" for at, _ in y_ticks)
         yield f'<path class="wc-grid" d="{grid}" fill="none" stroke="currentColor" stroke-opacity="0.15"/>'
         floor = y.start
-        x_ticks = _ticks(self.x, x.low, x.high, about=5)
+        x_ticks = _apart(_ticks(self.x, x.low, x.high, about=5), x)
         notches = "".join(f"M{place(x(at))} {place(floor)}v4" for at, _ in x_ticks)
         base = f"M{place(x.start)} {place(floor)}H{place(x.end)}"
         yield f'<path d="{base}{notches}" fill="none" stroke="currentColor" stroke-opacity="0.5"/>'
@@ -127,8 +132,18 @@ class Figure:
         yield '</g><g text-anchor="end" opacity="0.85">'
         yield from (_label(x.start - 6, y(at) + 4, label) for at, label in y_ticks)
         yield '</g><g opacity="0.85">'
-        yield _label(0, y.end - 9, _axis_title(self.y, y))
+        yield _label(0, y.end - 12, _axis_title(self.y, y))
         yield "</g>"
+
+
+def _apart(ticks: Sequence[tuple[float, str]], x: Scale) -> list[tuple[float, str]]:
+    """Ticks whose labels do not touch, in order; where two would, the rounder one stays."""
+    kept: list[tuple[float, str]] = []
+    for tick in sorted(ticks, key=lambda one: _ROUNDEST.find(one[1][:1])):
+        half = CHAR * len(tick[1]) / 2
+        if all(abs(x(tick[0]) - x(at)) >= half + CHAR * len(label) / 2 + 4 for at, label in kept):
+            kept.append(tick)
+    return sorted(kept)
 
 
 def _label(x: float, y: float, label: str) -> str:

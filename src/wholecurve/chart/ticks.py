@@ -68,9 +68,9 @@ def linear_ticks(low: float, high: float, about: int = 5, *, whole: bool = False
 
 
 def log_ticks(low: float, high: float, about: int = 6) -> list[float]:
-    """Round values on a logarithmic axis: 1-2-5 in each decade where they fit, else powers of ten, thinned."""
+    """Round values on a logarithmic axis: as many of 1 to 9 in each decade as fit, else powers of ten, thinned."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for factors in ((1, 2, 5), (1, 3), (1,)):
+    for factors in (range(1, 10), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
         found = [factor * 10.0**decade for decade in decades for factor in factors]
         found = [value for value in found if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
         if len(found) <= about:
@@ -84,14 +84,18 @@ def unit_ticks(low: float, high: float, quantity: Quantity, about: int = 5) -> l
     whole = quantity in (Quantity.TOKENS, Quantity.REQUESTS)
     found = linear_ticks(low / unit.size, high / unit.size, about, whole=whole)
     step = found[1] - found[0] if len(found) > 1 else 1.0
-    return [(value * unit.size, number(value, step)) for value in found]
+    return [(value * unit.size, number(value, step, largest=found[-1])) for value in found]
 
 
-def number(value: float, step: float = 0.0) -> str:
-    """A number as short as its step allows: `0.25`, `40`, `12k`, `1.5M`. Without a step: three significant digits."""
+def number(value: float, step: float = 0.0, largest: float = 0.0) -> str:
+    """A number as short as its step (1, 2 or 5 times a power of ten) allows: `0.4`, `4,000`, `12k`, `1.5M`.
+
+    Without a step: three significant digits.
+    largest: the largest of the numbers beside it, so that all are written in one scale.
+    """
     if value == 0:
         return "0"
-    size = abs(value)
+    size = max(abs(value), abs(largest))
     for symbol, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if size >= 10 * scale or (size >= scale and scale > 1e3):
             return _plain(value / scale, step / scale) + symbol
@@ -109,5 +113,5 @@ def _plain(value: float, step: float) -> str:
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
     else:
         digits = max(0, 2 - math.floor(math.log10(abs(value)) + 1e-9)) if value else 0
-    text = f"{value:.{min(digits, 9)}f}"
+    text = f"{value:,.{min(digits, 9)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

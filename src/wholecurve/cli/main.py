@@ -91,19 +91,26 @@ def entry() -> None:
 def main(arguments: Sequence[str]) -> int:
     """Run one command; returns the exit code and never raises for what a user or an endpoint can do."""
     try:
-        code = _dispatch(arguments)
-        sys.stdout.flush()
-        return code
+        return _flushed(_dispatch(arguments))
     except WholecurveError as error:
         return _fail(error)
     except KeyboardInterrupt:
         tell("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        _drop_stdout()  # the reader of our output had enough, which is no error of ours
+    except (BrokenPipeError, SystemExit):  # rich turns the first into the second
+        drop_stdout()  # the reader of our output had enough, which is no error of ours
         return 0
     except Exception as error:  # noqa: BLE001 - the last place where a traceback can become a sentence
         return _fail(_unexpected(error))
+
+
+def _flushed(code: int) -> int:
+    """The code, which stands even if nobody reads the output any more."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_stdout()
+    return code
 
 
 def tell(text: str) -> None:
@@ -112,14 +119,21 @@ def tell(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+def printable(text: str) -> str:
+    """Text of an endpoint for a screen: it must not move the cursor or change colours."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
 def build_app(name: str) -> App:
     """The application with one command in it. Help goes to stdout as plain text; nothing is printed on errors."""
     from cyclopts import App, Parameter
 
+    from wholecurve.cli.helptext import PlainHelp
+
     row = COMMANDS[name]
     app = App(
         name="wholecurve",
-        help_formatter="plain",
+        help_formatter=PlainHelp(row.example),
         version_flags=[],
         default_parameter=Parameter(show_default=False),
         result_action="return_value",
@@ -127,7 +141,7 @@ def build_app(name: str) -> App:
         print_error=False,
     )
     function: Callable[..., int] = importlib.import_module(row.module).command
-    app.command(function, name=name, help_epilogue=f"Example:\n\n  {row.example}")
+    app.command(function, name=name)
     return app
 
 
@@ -221,7 +235,7 @@ def _choices(kind: Any) -> list[str]:
 
 
 def _did_you_mean(word: str, known: Any) -> str:
-    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    near = get_close_matches(word, list(known), n=1, cutoff=0.65)
     return f"did you mean {near[0]}?" if near else ""
 
 
@@ -257,7 +271,7 @@ def _unexpected(error: Exception) -> WholecurveError:
     )
 
 
-def _drop_stdout() -> None:
+def drop_stdout() -> None:
     """Point stdout nowhere, so that its flush at exit does not fail again."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,6 +10,7 @@ import contextlib
 import sys
 from typing import IO, TYPE_CHECKING, Protocol
 
+from wholecurve.model.record import RunState
 from wholecurve.model.units import NS_PER_S, show_duration
 
 if TYPE_CHECKING:
@@ -56,16 +57,23 @@ class Silent:
         """Nothing."""
 
 
+STOPPING = "stopping: nothing more is sent, {} in flight; Ctrl-C again stops now"
+
+
 class Lines:
     """Plain lines: the first after 5 s of a phase, then one every 30 s (CLI-9)."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
+        self._stopping = False
         self._phase = -1
         self._due_ns = 0
 
     def show(self, live: Live) -> None:
         """Write a line when one is due."""
+        if live.state is RunState.INTERRUPTED and not self._stopping:
+            self._stopping = True
+            self.say(STOPPING.format(live.in_flight))
         if live.number != self._phase:
             self._phase, self._due_ns = live.number, FIRST_LINE_NS
         if live.elapsed_ns >= self._due_ns:
@@ -100,7 +108,8 @@ class Screen:
             self._live.start()
         from rich.text import Text
 
-        text = Text(f"{bar(live.share_done)} {counts(live)}\n{rates(live)}", no_wrap=True, overflow="ellipsis")
+        last = STOPPING.format(live.in_flight) if live.state is RunState.INTERRUPTED else rates(live)
+        text = Text(f"{bar(live.share_done)} {counts(live)}\n{last}", no_wrap=True, overflow="ellipsis")
         self._live.update(text, refresh=True)
 
     def say(self, text: str) -> None:

@@ -2,7 +2,7 @@
 
 from wholecurve.config.dump import dump_settings
 from wholecurve.config.files import ConfigFile, parse_config, read_config
-from wholecurve.config.flags import COMMAND_FLAGS, FLAG_OF, FLAGS, RunFlags, settings_from
+from wholecurve.config.flags import COMMAND_FLAGS, FLAG_OF, FLAGS, RunFlags, origins_of, settings_from
 from wholecurve.config.interpolate import interpolate
 from wholecurve.config.redact import secret_name, url_shown
 from wholecurve.config.resolve import Resolved, resolve
@@ -21,6 +21,7 @@ __all__ = [
     "default_workers",
     "dump_settings",
     "interpolate",
+    "origins_of",
     "parse_config",
     "read_config",
     "resolve",

@@ -13,11 +13,12 @@ from typing import Any
 import yaml
 
 from wholecurve.config.interpolate import escaped
-from wholecurve.config.redact import header_template
+from wholecurve.config.redact import header_template, url_secret, url_shown
 from wholecurve.config.schema import Settings
 
 FILES_VARIABLE = "WHOLECURVE_FILES"
 
+_FREE = {"sampling", "extra_body"}
 _PATH_KEYS = {"path", "api_key_file", "ca_file", "client_cert", "client_key"}
 
 
@@ -29,7 +30,7 @@ def dump_settings(settings: Settings) -> str:
     if not settings.warmup.wanted:
         data.pop("warmup")
     headers = {name: header_template(name, value) for name, value in settings.endpoint.headers.items()}
-    plain = _plain(data, "")
+    plain = _plain(data)
     if headers:
         plain["endpoint"]["headers"] = headers
     text = yaml.dump(plain, sort_keys=False, allow_unicode=True, width=120, Dumper=yaml.SafeDumper)
@@ -45,38 +46,29 @@ def _comment(settings: Settings, text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _plain(value: Any, key: str) -> Any:
-    """The tree without what is not set, with paths cut and dollars doubled."""
+def _plain(value: Any, key: str = "", *, free: bool = False) -> Any:
+    """The tree without what is not set, with paths cut and dollars doubled.
+
+    `free`: inside a body field, where a null is a value that is sent. A null limit is written as `none`.
+    """
     if isinstance(value, Mapping):
-        kept = {name: _plain(inner, name) for name, inner in value.items() if name != "headers"}
-        # A null in these free mappings is a value that is sent; a null limit means "no limit".
-        free = key in ("sampling", "extra_body") or key not in _SECTIONS
-        return {
-            name: "none" if inner is None and name.endswith("_timeout") else inner
-            for name, inner in kept.items()
-            if free or name.endswith("_timeout") or (inner is not None and inner != {})
-        }
+        kept: dict[str, Any] = {}
+        for name, inner in value.items():
+            if inner is None and not free:
+                if name.endswith("_timeout"):
+                    kept[name] = "none"
+            elif free or (inner != {} and name != "headers"):
+                kept[name] = _plain(inner, name, free=free or name in _FREE)
+        return kept
     if isinstance(value, list):
-        return [_plain(inner, "") for inner in value]
+        return [_plain(inner, key, free=free) for inner in value]
     if not isinstance(value, str):
         return value
+    if free:
+        return escaped(value)
+    if key in ("urls", "proxy") and url_secret(value):
+        return escaped(url_shown(value))
     return _shown_path(value) if key in _PATH_KEYS else escaped(value)
-
-
-_SECTIONS = {
-    "",
-    "endpoint",
-    "request",
-    "dataset",
-    "synthetic",
-    "warmup",
-    "load",
-    "stop",
-    "limits",
-    "tokenizer",
-    "output",
-    "seeds",
-}
 
 
 def _shown_path(path: str) -> str:

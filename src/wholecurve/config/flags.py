@@ -175,22 +175,29 @@ FLAG_OF: dict[Path, str] = {path: f"--{name.replace('_', '-')}" for name, row in
 def settings_from(flags: RunFlags, file: ConfigFile | None = None) -> Settings:
     """Settings of a file, overridden by the flags given. Raises InputError with the flag, or file and line."""
     data: dict[str, Any] = dict(file.data) if file else {}
-    origins: dict[Path, str] = dict(file.origins) if file else {}
-    for name, row in FLAGS.items():
-        value = getattr(flags, name)
-        if value is None or value == ():
-            continue
+    for row, value in _typed(flags):
         read = row.read(value)
         for path in row.paths:
             data = _put(data, path, read)
-            origins[path] = FLAG_OF[path]
-    if flags.dataset is not None:
+    if flags.dataset is not None and isinstance(data["dataset"], Mapping):
         # A file given as a flag replaces synthetic rows of the file; both together would be refused.
         data["dataset"] = {name: value for name, value in data["dataset"].items() if name != "synthetic"}
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
-        raise _with_flag(input_error(error, Settings, origins)) from None
+        raise _with_flag(input_error(error, Settings, origins_of(flags, file))) from None
+
+
+def origins_of(flags: RunFlags, file: ConfigFile | None = None) -> dict[Path, str]:
+    """Where each key was given: a flag, or `file:line`. For the messages of `resolve`."""
+    given = {path: FLAG_OF[path] for row, _ in _typed(flags) for path in row.paths}
+    return {**(file.origins if file else {}), **given}
+
+
+def _typed(flags: RunFlags) -> list[tuple[FlagRow, Any]]:
+    """The flags that were given."""
+    pairs = [(row, getattr(flags, name)) for name, row in FLAGS.items()]
+    return [(row, value) for row, value in pairs if value is not None and value != ()]
 
 
 def _put(data: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
@@ -210,9 +217,8 @@ def _with_flag(error: InputError) -> InputError:
     """A missing key is also named by its flag."""
     for path, flag in FLAG_OF.items():
         if error.message.startswith("wanted a value for") and f"`{'.'.join(map(str, path))}`" in error.message:
-            return InputError(
-                error.message, where=error.where, hint=f"give {flag}, or set it in the file. {error.hint}"
-            )
+            hint = f"give {flag}, or set it in the file" + f"; {error.hint}" * bool(error.hint)
+            return InputError(error.message, where=error.where, hint=hint)
     if error.message.startswith("wanted a value for `endpoint`"):
         return InputError(error.message, where=error.where, hint="give --endpoint and --model, or --config FILE")
     if error.message.startswith("wanted a value for `dataset`"):

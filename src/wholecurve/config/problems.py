@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -12,6 +13,9 @@ from wholecurve.config.interpolate import dotted
 from wholecurve.config.types import shown
 from wholecurve.config.yaml_source import Path
 from wholecurve.model.errors import InputError
+
+# A message that begins with a key: `stop.requests: ...`, `endpoint.headers.X-A wants ...`.
+_KEY = re.compile(r"([a-z_]+(?:\.[A-Za-z0-9_-]+|\[\d+\])*)(?=:? )")
 
 # Values under these keys may be secrets: they are never shown.
 _SECRET = {"headers", "api_key"}
@@ -59,6 +63,15 @@ def origin_of(path: Path, origins: Mapping[Path, str]) -> str:
     return origins.get(path, "")
 
 
+def located(error: InputError, origins: Mapping[Path, str]) -> InputError:
+    """The error with the place of the key that its message begins with, unless it has a place already."""
+    match = _KEY.match(error.message)
+    if error.where or not match:
+        return error
+    path: Path = tuple(int(part) if part.isdecimal() else part for part in re.split(r"[.\[\]]+", match[1]) if part)
+    return InputError(error.message, where=origin_of(path, origins), hint=error.hint)
+
+
 def _words(fault: Mapping[str, Any], path: Path, schema: type[BaseModel]) -> tuple[str, str]:
     """Message and hint of one violation."""
     kind, context = fault["type"], fault.get("ctx", {})
@@ -78,8 +91,9 @@ def _words(fault: Mapping[str, Any], path: Path, schema: type[BaseModel]) -> tup
         wanted = ", ".join(f"{word[bound]} {limit}" for bound, limit in context.items() if bound in word)
     else:
         wanted = _WANTED.get(kind, fault["msg"])
+    hint = "write none for no limit" if kind == "greater_than" and name.endswith("_timeout") else ""
     got = "a value that is not shown" if secret else shown(fault["input"])
-    return f"{name}: wanted {wanted}, got {got}", ""
+    return f"{name}: wanted {wanted}, got {got}", hint
 
 
 def _did_you_mean(path: Path, schema: type[BaseModel]) -> str:

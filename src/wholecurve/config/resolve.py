@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from wholecurve.config.access import endpoint_of
+from wholecurve.config.inputs import Loaded, LoadedTokenizer, LoadTokenizer, ReadDataset
 from wholecurve.config.phases import check_warmup, in_flight, performance_phase, warmup_phase
+from wholecurve.config.problems import located
 from wholecurve.config.redact import secret_body_field
 from wholecurve.config.salt import shared_row, with_salt
 from wholecurve.config.schema import DatasetSettings, RequestSettings, Settings, SyntheticSettings
 from wholecurve.config.workers import default_workers
+from wholecurve.config.yaml_source import Path
 from wholecurve.datasets import parse_lengths, synthetic
 from wholecurve.model.errors import InputError
-from wholecurve.model.plan import DatasetPlan, Limits, PhasePlan, Plan, RequestOptions, Secrets, TokenizerPlan
+from wholecurve.model.plan import DatasetPlan, Limits, PhasePlan, Plan, RequestOptions, Secrets
 from wholecurve.model.sample import Conversation, Sample, single_shot
 from wholecurve.wire import DIALECTS
 
@@ -23,45 +25,6 @@ WARMUP_DATASET = "warmup"
 
 # The input a dialect sends as it is, where a row has several.
 PREFERRED_INPUT = {"openai-chat": None, "openai-completions": "input_ids", "sglang-generate": "input_ids"}
-
-
-class Loaded(Protocol):
-    """A data set as datasets/ hands it out."""
-
-    @property
-    def plan(self) -> DatasetPlan: ...
-    @property
-    def samples(self) -> tuple[Sample, ...]: ...
-
-
-class ReadDataset(Protocol):
-    """`datasets.load`."""
-
-    def __call__(
-        self,
-        path: str,
-        *,
-        format: str | None,
-        columns: Mapping[str, str] | None,
-        limit: int | None,
-        skip_bad_rows: bool,
-        prefer: str | None,
-    ) -> Loaded: ...
-
-
-class LoadedTokenizer(Protocol):
-    """A tokenizer as tokens/ hands it out."""
-
-    @property
-    def plan(self) -> TokenizerPlan: ...
-    def encode(self, text: str) -> list[int]: ...
-    def decode(self, ids: Sequence[int]) -> str: ...
-
-
-class LoadTokenizer(Protocol):
-    """Loads the reference tokenizer from a folder or an id."""
-
-    def __call__(self, path: str, *, trust_remote_code: bool) -> LoadedTokenizer: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +50,28 @@ def resolve(
     load_tokenizer: LoadTokenizer | None = None,
     cores: int | None = None,
     warnings: tuple[str, ...] = (),
+    origins: Mapping[Path, str] | None = None,
 ) -> Resolved:
     """The plan of a run. Reads data sets, tokenizer and key files; opens no connection.
 
     `cores`: those this process may use; by default the system is asked. `warnings` (of a configuration file) go into
-    the plan's notes. Raises InputError, or SetupError from the tokenizer.
+    the plan's notes. `origins` (of `origins_of`) put file and line, or the flag, into messages. Raises InputError, or
+    SetupError from the tokenizer.
     """
+    try:
+        return _resolve(settings, environ, read_dataset, load_tokenizer, cores, warnings)
+    except InputError as error:
+        raise located(error, origins or {}) from None
+
+
+def _resolve(
+    settings: Settings,
+    environ: Mapping[str, str],
+    read_dataset: ReadDataset,
+    load_tokenizer: LoadTokenizer | None,
+    cores: int | None,
+    warnings: tuple[str, ...],
+) -> Resolved:
     endpoint, secrets = endpoint_of(settings.endpoint, environ)
     options = request_options(settings.request)
     check_warmup(settings.warmup)
@@ -275,5 +254,10 @@ def _check_bodies(samples: tuple[Sample, ...], options: RequestOptions, settings
 
 
 def _workers(phases: list[PhasePlan], cores: int | None) -> int:
-    count = cores if cores is not None else len(os.sched_getaffinity(0))
+    count = cores or _cores()
     return max(default_workers(in_flight(phase), phase.rate_per_s, count) for phase in phases)
+
+
+def _cores() -> int:
+    """Cores this process may use; fewer than the machine's in a container or under taskset."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

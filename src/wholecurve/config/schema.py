@@ -20,6 +20,7 @@ from wholecurve.config.types import (
     Names,
     Natural,
     OptionalDuration,
+    OptionalLimit,
     PositiveDuration,
     Rate,
     Share,
@@ -164,13 +165,13 @@ class StopSettings(Section):
 class LimitSettings(Section):
     """Limits of the client. `none` means no limit."""
 
-    request_timeout: OptionalDuration = key(
+    request_timeout: OptionalLimit = key(
         _LIMITS.request_timeout_ns, "longest time from sending to the last byte; then the request failed", unit="s"
     )
-    silence_timeout: OptionalDuration = key(
+    silence_timeout: OptionalLimit = key(
         _LIMITS.silence_timeout_ns, "longest time without a byte of an answer; then the request failed", unit="s"
     )
-    run_timeout: OptionalDuration = key(_LIMITS.run_timeout_ns, "longest time of the whole run", unit="s")
+    run_timeout: OptionalLimit = key(_LIMITS.run_timeout_ns, "longest time of the whole run", unit="s")
     connect_timeout: PositiveDuration = key(_LIMITS.connect_timeout_ns, "longest time to open a connection", unit="s")
     drain_timeout: OptionalDuration = key(
         _LIMITS.drain_timeout_ns, "longest wait for the last answers after issuing ended", unit="s"

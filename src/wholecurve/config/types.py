@@ -122,6 +122,13 @@ PositiveDuration = Annotated[Duration, Field(gt=0)]
 OptionalDuration = Annotated[
     int | None, BeforeValidator(_duration_or_none), PlainSerializer(write_duration), Kind("duration or `none`")
 ]
+# A limit of zero would fail everything; who wants no limit writes so.
+OptionalLimit = Annotated[
+    Annotated[int, Field(gt=0)] | None,
+    BeforeValidator(_duration_or_none),
+    PlainSerializer(write_duration),
+    Kind("duration above 0, or `none`"),
+]
 Bytes = Annotated[int, BeforeValidator(_size), Field(ge=1 << 16), Kind("size")]
 Count = Annotated[int, BeforeValidator(_no_bool("a whole number")), Field(ge=1), Kind("whole number, at least 1")]
 Natural = Annotated[int, BeforeValidator(_no_bool("a whole number")), Field(ge=0), Kind("whole number, at least 0")]

@@ -43,8 +43,8 @@ def read_yaml(text: str, name: str) -> YamlSource:
     """Parses one YAML document whose root is a mapping. Raises InputError with file and line."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise InputError(f"wanted a file of at most {MAX_BYTES >> 20} MiB of settings, got more", where=name)
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         builder = _Builder(loader, name)
         data = {} if node is None else builder.value(node, ())
@@ -56,11 +56,9 @@ def read_yaml(text: str, name: str) -> YamlSource:
         raise InputError(f"not valid YAML: {str(error).splitlines()[0]}", where=name) from None
     except RecursionError:
         raise InputError(f"wanted at most {MAX_DEPTH} levels of nesting, got more", where=name) from None
-    finally:
-        loader.dispose()
     if not isinstance(data, dict):
         raise InputError(f"wanted a mapping of `key: value` lines, got {type(data).__name__}", where=f"{name}:1")
-    return YamlSource(name, data, builder.lines if node is not None else {})
+    return YamlSource(name, data, builder.lines)
 
 
 class _Builder:
@@ -84,6 +82,7 @@ class _Builder:
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
+            self.plain(node, "seq")
             return [self.value(inner, (*path, place)) for place, inner in enumerate(node.value)]
         return self.scalar(node, line)
 
@@ -97,11 +96,14 @@ class _Builder:
         except ValueError:
             raise InputError(f"not a number: {node.value[:60]}", where=f"{self.name}:{line}") from None
 
+    def plain(self, node: yaml.Node, kind: str) -> None:
+        """Refuses a tag that asks for more than a plain list or mapping."""
+        if node.tag != f"tag:yaml.org,2002:{kind}":
+            where = f"{self.name}:{node.start_mark.line + 1}"
+            raise InputError(f"wanted a plain value, got one tagged {node.tag}", where=where)
+
     def mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
-        if node.tag != "tag:yaml.org,2002:map":
-            raise InputError(
-                f"wanted a plain mapping, got one tagged {node.tag}", where=f"{self.name}:{node.start_mark.line + 1}"
-            )
+        self.plain(node, "map")
         own: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         for key_node, value_node in node.value:

@@ -7,12 +7,31 @@ from typing import Any
 
 from wholecurve.model.names import NAMES
 from wholecurve.report.evidence import (
-    delivery_facts, failed, failure_facts, judged, load_facts, provenance, token_facts, violation,
+    delivery_facts,
+    failed,
+    failure_facts,
+    judged,
+    load_facts,
+    provenance,
+    token_facts,
+    violation,
 )  # fmt: skip
 from wholecurve.report.reading import at, clean, count, duration, items, known, mapping, number, rate, texts, unmeasured
 from wholecurve.report.view import (
-    EARLY_HEADS, LENGTHS, PERCENTILES, POWER_REASON, SERIES, SERIES_HEADS, STAMPS, STATES, Cell, Primary, Reason, Row,
-    SeriesRow, View,
+    EARLY_HEADS,
+    LENGTHS,
+    PERCENTILES,
+    POWER_REASON,
+    SERIES,
+    SERIES_HEADS,
+    STAMPS,
+    STATES,
+    Cell,
+    Primary,
+    Reason,
+    Row,
+    SeriesRow,
+    View,
 )  # fmt: skip
 
 
@@ -20,9 +39,10 @@ def build_view(summary: Mapping[str, Any], plan: Mapping[str, Any] | None = None
     """The view of result_summary.json, with plan.json if at hand; missing keys become `not measured`."""
     facts = plan or mapping(summary, "plan") or mapping(summary, "workload", "plan")
     workload = mapping(summary, "workload")
+    why = at(workload, "state_reason")
     verdict, state = known(at(summary, "health", "verdict")), known(at(summary, "state"))
     return View(
-        title=clean(at(facts, "endpoint", "model") or at(workload, "model") or "unnamed model", 120),
+        title=clean(at(facts, "endpoint", "model") or at(workload, "endpoint", "model") or "unnamed model", 120),
         subject=_subject(summary, facts, workload),
         verdict=verdict,
         reasons=tuple(
@@ -30,7 +50,7 @@ def build_view(summary: Mapping[str, Any], plan: Mapping[str, Any] | None = None
             for one in items(summary, "health", "reasons")
         ),
         state=state,
-        state_sentence=STATES.get(state, ""),
+        state_sentence=STATES.get(state, "") + (f" ({clean(why)})" if why else ""),
         invalid=texts(summary, "validity", "invalid_reasons"),
         accounting=_accounting(summary),
         primary=_primary(summary),
@@ -66,22 +86,21 @@ def _phase(summary: Mapping[str, Any], plan: Mapping[str, Any]) -> Mapping[str, 
 
 
 def _subject(summary: Mapping[str, Any], plan: Mapping[str, Any], workload: Mapping[str, Any]) -> tuple[Row, ...]:
-    phase, endpoint = _phase(summary, plan), mapping(plan, "endpoint")
-    urls = texts(endpoint, "urls") or texts(workload, "urls")
-    data = next((one for one in items(plan, "datasets") if at(one, "name") == at(phase, "dataset")), None)
-    rows = number(at(data, "rows"))
-    name = at(data, "file") or at(phase, "dataset") or at(workload, "dataset")
+    """From the plan if at hand, else from what the summary carries of it."""
+    phase, endpoint = _phase(summary, plan), mapping(plan, "endpoint") or mapping(workload, "endpoint")
+    tables = items(plan, "datasets") or items(workload, "datasets")
+    named = [one for one in tables if at(one, "name") == at(phase, "dataset")]
+    data = (named or tables or [None])[0]
+    rows = f", {count(at(data, 'rows'))} rows" if number(at(data, "rows")) is not None else ""
     pattern = at(phase, "pattern") or at(summary, "run_config", "load_pattern", "type")
     wanted = at(summary, "run_config", "load_pattern", "target_qps")
-    how = known(pattern) + (f" at {rate(wanted, 'requests/s')}" if number(wanted) is not None else "")
-    stream = at(plan, "request", "stream")
-    insecure = at(endpoint, "tls", "verify") is False
+    insecure = at(endpoint, "tls", "verify") is False or at(endpoint, "tls_verified") is False
     return (
-        ("model", known(at(endpoint, "model") or at(workload, "model"))),
-        ("endpoint", (", ".join(urls) or known(at(workload, "endpoint"))) + insecure * " (TLS not verified)"),
-        ("dialect", known(at(endpoint, "dialect") or at(workload, "dialect")) + _streamed(stream)),
-        ("data set", known(name) + (f", {count(rows)} rows" if rows is not None else "")),
-        ("load", how),
+        ("model", known(at(endpoint, "model"))),
+        ("endpoint", (", ".join(texts(endpoint, "urls")) or known(None)) + " (TLS not verified)" * insecure),
+        ("dialect", known(at(endpoint, "dialect")) + _streamed(at(plan, "request", "stream"))),
+        ("data set", known(at(data, "file") or at(phase, "dataset")) + rows),
+        ("load", known(pattern) + (f" at {rate(wanted, 'requests/s')}" if number(wanted) is not None else "")),
         ("concurrency", _concurrency(summary)),
         ("started", known(at(summary, "started_at"))),
         ("duration", duration(at(summary, "duration_ns"), "nothing was completed")),
@@ -94,10 +113,11 @@ def _streamed(stream: object) -> str:
 
 
 def _concurrency(summary: Mapping[str, Any]) -> str:
-    asked, held = (at(summary, "concurrency", key) for key in ("requested", "mean_while_issuing"))
+    asked, peak, held = (at(summary, "concurrency", key) for key in ("requested", "peak", "mean_while_issuing"))
     wanted = f"{count(asked)} asked for" if number(asked) is not None else "no limit asked for"
-    peak = at(summary, "concurrency", "peak")
-    return f"{wanted}, {count(held)} held (mean while issuing), {count(peak)} at the peak"
+    if number(peak) is None:
+        return f"{wanted}; held: {unmeasured('nothing was in flight')}"
+    return f"{wanted}, {count(peak)} at the peak, {count(held, 'one send')} held (mean while issuing)"
 
 
 def _accounting(summary: Mapping[str, Any]) -> str:

@@ -8,7 +8,20 @@ from typing import Any
 from wholecurve.metrics import LIMITS
 from wholecurve.model.names import NAMES
 from wholecurve.report.reading import (
-    at, clean, count, duration, flat, items, known, mapping, number, rate, ratio, share, texts, unmeasured,
+    at,
+    clean,
+    count,
+    duration,
+    flat,
+    items,
+    known,
+    mapping,
+    number,
+    rate,
+    ratio,
+    share,
+    texts,
+    unmeasured,
 )  # fmt: skip
 from wholecurve.report.view import STAMPS, TOKEN_SOURCES, Failed, Judged, Row
 
@@ -82,6 +95,7 @@ def delivery_facts(summary: Mapping[str, Any]) -> tuple[Row, ...]:
 
 def load_facts(summary: Mapping[str, Any]) -> tuple[Row, ...]:
     held, went = mapping(summary, "concurrency"), mapping(summary, "arrivals")
+    wanted = went.get("requested_rate_per_s")
     return (
         ("in flight, peak", count(held.get("peak"))),
         (
@@ -90,7 +104,7 @@ def load_facts(summary: Mapping[str, Any]) -> tuple[Row, ...]:
         ),
         ("time at requested level", share(held.get("share_at_requested"), "no level was asked for or reached")),
         ("arrival rate", rate(went.get("achieved_rate_per_s"), "requests/s", "fewer than two sends")),
-        ("arrival rate asked for", rate(went.get("requested_rate_per_s"), "requests/s", "closed loop or all at once")),
+        ("arrival rate asked for", "none" if wanted is None and went else rate(wanted, "requests/s")),
         ("most sends in 100 ms", count(went.get("most_in_100_ms"))),
         ("sends over 10 ms late", share(went.get("late_share"))),
         ("requests per second", rate(at(summary, "qps"), "requests/s")),
@@ -100,7 +114,7 @@ def load_facts(summary: Mapping[str, Any]) -> tuple[Row, ...]:
 
 
 def judged(summary: Mapping[str, Any]) -> tuple[Judged, ...]:
-    """One row per limit: what was found, where trouble begins. A figure that does not apply says so."""
+    """One row per limit: what was found, where trouble begins. A figure that does not apply is not measured."""
     against = {at(one, "code"): known(at(one, "verdict")) for one in items(summary, "health", "reasons")}
     rows = []
     for limit in LIMITS:
@@ -114,7 +128,7 @@ def judged(summary: Mapping[str, Any]) -> tuple[Judged, ...]:
         rows.append(
             Judged(
                 label=limit.code if name is None else name.label,
-                value=unmeasured("does not apply") if found is None else limit.show(found),
+                value=unmeasured() if found is None else limit.show(found),
                 strained=bounds[0],
                 limited=bounds[1],
                 verdict="" if found is None else against.get(limit.code, "ok"),

@@ -16,13 +16,16 @@ from wholecurve.model.units import NS_PER_MS, NS_PER_S
 
 NOT_MEASURED: Final[str] = "not measured"
 TEXT_LIMIT: Final[int] = 500
-_DURATIONS: Final[tuple[tuple[str, int], ...]] = (
-    ("h", 7200 * NS_PER_S // 2),
-    ("min", 60 * NS_PER_S),
-    ("s", NS_PER_S),
-    ("ms", NS_PER_MS),
-    ("µs", 1_000),
+LIST_LIMIT: Final[int] = 8
+_DURATIONS: Final[tuple[tuple[str, float, float], ...]] = (
+    ("h", 3600 * NS_PER_S, 120 * 60 * NS_PER_S),
+    ("min", 60 * NS_PER_S, 120 * NS_PER_S),
+    ("s", NS_PER_S, 0.9995 * NS_PER_S),
+    ("ms", NS_PER_MS, 0.9995 * NS_PER_MS),
+    ("µs", 1e3, 999.5),
 )
+"""Unit, its size in ns, and the duration from which it is used."""
+
 REDACTED: Final[str] = "(redacted)"
 
 # Controls (terminal escapes), bidi overrides and isolates, zero-width characters, line and paragraph separators, lone
@@ -94,9 +97,9 @@ def duration(value: object, reason: object = None) -> str:
     found = number(value)
     if found is None:
         return unmeasured(reason)
-    for unit, size in _DURATIONS:
-        if abs(found) >= 0.9995 * size:
-            return f"{found / size:#.3g}".rstrip(".") + f" {unit}" if abs(found) < 999.5 * size else f"{found / size:,.0f} {unit}"
+    for unit, size, from_ns in _DURATIONS:
+        if abs(found) >= from_ns:
+            return f"{_three(found / size)} {unit}"
     return f"{found:.0f} ns"
 
 
@@ -105,21 +108,26 @@ def rate(value: object, unit: str, reason: object = None) -> str:
     found = number(value)
     if found is None:
         return unmeasured(reason)
-    return f"{found:,.0f} {unit}" if abs(found) >= 1000 else f"{found:.3g} {unit}"
+    return f"{_three(found)} {unit}" if found else f"0 {unit}"
 
 
 def share(value: object, reason: object = None) -> str:
-    """A share of one as per cent: `0.58 %`, `99.9 %`."""
+    """A share of one as per cent: `0.58%`, `99.9%`."""
     found = number(value)
     if found is None:
         return unmeasured(reason)
-    return f"{100 * found:.0f} %" if found in (0, 1) else f"{100 * found:.3g} %"
+    return f"{100 * found:.0f}%" if found in (0, 1) else f"{_three(100 * found)}%"
 
 
 def ratio(value: object, reason: object = None) -> str:
     """A plain quotient with three digits."""
     found = number(value)
-    return unmeasured(reason) if found is None else f"{found:.3g}"
+    return unmeasured(reason) if found is None else _three(found)
+
+
+def _three(value: float) -> str:
+    """Three significant digits, zeros kept; whole numbers with separators from 1,000 up."""
+    return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:#.3g}".rstrip(".")
 
 
 def known(value: object, reason: object = None) -> str:
@@ -130,17 +138,21 @@ def known(value: object, reason: object = None) -> str:
 
 
 def flat(value: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Nested plain values as (dotted path, clean text), secrets by name redacted; None is left out."""
+    """Nested plain values as (dotted path, clean text), secrets by name redacted; None is left out, long lists cut."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             name = clean(key, 80)
             yield from flat(REDACTED if _secret(key, inner) else inner, f"{path}.{name}" if path else name)
     elif isinstance(value, list | tuple):
-        if not any(isinstance(one, Mapping | list | tuple) for one in value):
-            yield path, ", ".join(clean(one) for one in value) or "none"
-        else:
-            for place, inner in enumerate(value):
+        more = f"… {len(value)} in all" if len(value) > LIST_LIMIT else ""
+        first = value[:LIST_LIMIT]
+        if any(isinstance(one, Mapping | list | tuple) for one in first):
+            for place, inner in enumerate(first):
                 yield from flat(inner, f"{path}[{place}]")
+            if more:
+                yield path, more
+        else:
+            yield path, ", ".join([*(clean(one) for one in first), *([more] if more else [])]) or "none"
     elif value is not None:
         yield path, known(value)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from wholecurve.model.units import NS_PER_S, show_duration
@@ -94,18 +95,23 @@ class Link:
 
     def ask(self, data: bytes, reader: AnswerReader) -> tuple[int, bool]:
         """Send a request and feed its answer to a reader: (monotonic ns of sending, ended by closing)."""
-        finder = ResponseReader()
-        sent, closed = self._exchange(data, finder, lambda piece, stamp: reader.feed(piece, stamp))
-        return sent, closed
+        return self._exchange(data, ResponseReader(), reader.feed, None)
 
     def fetch(self, data: bytes, method: str = "GET") -> Whole:
         """Send a request and return its whole answer, at most MAX_BODY_BYTES of it."""
-        response = ResponseReader(method)
+        response = ResponseReader(head_method=method)
         body = bytearray()
-        self._exchange(data, response, lambda _piece, _stamp: None, body)
+        self._exchange(data, response, None, body)
         return Whole(response.head, bytes(body), response.ended)
 
-    def _exchange(self, data: bytes, response: ResponseReader, take, body: bytearray | None = None) -> tuple[int, bool]:  # type: ignore[no-untyped-def]
+    def _exchange(
+        self,
+        data: bytes,
+        response: ResponseReader,
+        take: Callable[[bytes, int], None] | None,
+        body: bytearray | None,
+    ) -> tuple[int, bool]:
+        """(monotonic ns of sending, ended by the peer's closing); bytes go to `take`, the body's to `body`."""
         deadline = monotonic_ns() + self._timeout_ns
         self.exchanges += 1
         sent = monotonic_ns()
@@ -120,8 +126,10 @@ class Link:
                 piece = self._sock.recv(READ_BYTES)
                 if not piece:
                     self.close()
+                    response.eof()
                     return sent, True
-                take(piece, monotonic_ns())
+                if take is not None:
+                    take(piece, monotonic_ns())
                 for item in response.feed(piece):
                     if isinstance(item, Data) and body is not None and len(body) < MAX_BODY_BYTES:
                         body += item.data

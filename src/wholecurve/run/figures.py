@@ -44,7 +44,10 @@ class TokenColumns:
         self._isl: list[Mapping[int, int | None]] = []
         for phase in plan.phases:
             samples = [turn.sample for conversation in conversations[phase.dataset] for turn in conversation.turns]
-            counted = count_prompts(samples, tokenizer, templated=templated, processes=_processes())
+            counted = count_prompts(
+                samples, tokenizer, templated=templated, processes=_processes(),
+                template_kwargs=plan.request.extra_body.get("chat_template_kwargs"),
+            )  # fmt: skip
             self._isl.append({s.row: isl for s, isl in zip(samples, counted.isl, strict=True)})
             if phase.kind is PhaseKind.PERFORMANCE:
                 self.input_methods, self.input_reasons = dict(counted.methods), dict(counted.reasons)

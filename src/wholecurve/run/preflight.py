@@ -105,10 +105,12 @@ def ensure_descriptors(connections: int) -> tuple[int, tuple[str, ...]]:
 
 
 def fits(needed: int, limit: int) -> bool:
+    """Whether a resource limit allows so many."""
     return limit == resource.RLIM_INFINITY or needed <= limit
 
 
 def finite(limit: int) -> int:
+    """A limit as a number; no limit is a very large one."""
     return 1 << 30 if limit == resource.RLIM_INFINITY else limit
 
 

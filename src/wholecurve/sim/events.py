@@ -158,7 +158,7 @@ def _plain_events(envelope: Envelope) -> Iterator[bytes]:
             continue
         mark = "\x00"  # stands for the word; JSON cannot hold it unescaped
         whole = envelope.event(envelope.choice(_delta(envelope, kind, mark)))
-        before, after = whole.split(quoted(mark))
+        before, _, after = whole.rpartition(quoted(mark))  # the last: a name may hold one too
         heads = {size: b"%x\r\n" % (len(before) + size + len(after)) + before for size in range(16)}
         after += b"\r\n"
         words = [bare[(answer.offset + first) % SEQUENCE_LENGTH].encode()]

@@ -28,7 +28,7 @@ class Fault:
     name: str
     kind: FaultKind
     meaning: str
-    status: int = 200
+    status: int = 200  # 0: no answer begins
 
 
 FAULTS: dict[str, Fault] = {
@@ -39,8 +39,8 @@ FAULTS: dict[str, Fault] = {
         Fault("unavailable", FaultKind.REFUSE, "503 with a JSON error and retry-after", 503),
         Fault("html_error", FaultKind.REFUSE, "502 with an HTML page, as a gateway sends it", 502),
         Fault("html_ok", FaultKind.REFUSE, "200 with an HTML page"),
-        Fault("reset_early", FaultKind.REFUSE, "connection reset before any answer"),
-        Fault("close_early", FaultKind.REFUSE, "connection closed before any answer"),
+        Fault("reset_early", FaultKind.REFUSE, "connection reset before any answer", 0),
+        Fault("close_early", FaultKind.REFUSE, "connection closed before any answer", 0),
         Fault("empty_stream", FaultKind.REFUSE, "200 and no output: only the end marker, or empty content"),
         Fault("stream_error_first", FaultKind.REFUSE, "200 with an error object as the only event"),
         Fault("reset", FaultKind.BREAK, "connection reset in the middle of the answer"),

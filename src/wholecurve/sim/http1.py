@@ -100,7 +100,7 @@ class RequestParser:
         end = self._buffer.find(b"\r\n\r\n", max(0, self._scanned - 3))
         if end < 0:
             self._scanned = len(self._buffer)
-            if self._scanned > self.max_head:
+            if self._scanned >= self.max_head + 4:  # the end may be here, but for its last byte
                 raise BadRequest(431, f"request head is longer than {self.max_head} bytes")
             return False
         if end > self.max_head:

@@ -121,14 +121,19 @@ class Engine:
             return self._step.end_ns
         return max(self._free_at, self._waiting[0][0]) if self._waiting else None
 
-    def advance(self, now_ns: int, *, at_most: int | None = None) -> list[Step]:
-        """All steps that end by `now_ns` (the first `at_most` of them), in order."""
+    def advance(self, now_ns: int, *, at_most: int | None = None, behind_ns: int | None = None) -> list[Step]:
+        """All steps that end by `now_ns` (the first `at_most` of them), in order.
+
+        With `behind_ns` no step starts earlier than that before `now_ns`: a server that cannot send its tokens in time
+        slows its engine down, instead of falling further and further behind the model's time.
+        """
         found: list[Step] = []
+        earliest = 0 if behind_ns is None else now_ns - behind_ns
         while at_most is None or len(found) < at_most:
             if self._step is None:
                 if not self._waiting or self._waiting[0][0] > now_ns:
                     break
-                self._begin(max(self._free_at, self._waiting[0][0]))
+                self._begin(max(self._free_at, self._waiting[0][0], earliest))
                 if self._step is None:
                     break
             if self._step.end_ns > now_ns:
@@ -137,8 +142,9 @@ class Engine:
             found.append(step)
             self._free_at = step.end_ns
             self._step = None
-            if self._prefilling or self._decoding or (self._waiting and self._waiting[0][0] <= step.end_ns):
-                self._begin(step.end_ns)
+            start_ns = max(step.end_ns, earliest)
+            if self._prefilling or self._decoding or (self._waiting and self._waiting[0][0] <= start_ns):
+                self._begin(start_ns)
         return found
 
     def _blocks(self, job: Job) -> int:

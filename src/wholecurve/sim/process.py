@@ -36,7 +36,7 @@ def serve(options: SimOptions, *, ready: Callable[[str], None], stop_on: HasFile
     listener = _listen(options, options.port)
     port = listener.getsockname()[1]
     host = f"[{options.host}]" if ":" in options.host else options.host
-    with _fork_others(options) as rank:
+    with _fork_others(options) as (rank, parent_gone):
         if options.cpu is not None and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {options.cpu})
         if rank:
@@ -47,8 +47,9 @@ def serve(options: SimOptions, *, ready: Callable[[str], None], stop_on: HasFile
         fine_timers()
         with _signals() as woken:
             server = SimServer(options, listener, stop_on=woken)
-            if stop_on is not None and not rank:
-                server.watch_stop(stop_on)
+            for source in (parent_gone, None if rank else stop_on):
+                if source is not None:
+                    server.watch_stop(source)
             gc.collect()
             gc.freeze()
             gc.set_threshold(50_000, 20, 100)
@@ -91,22 +92,29 @@ def _signals() -> Iterator[socket.socket]:
 
 
 @contextlib.contextmanager
-def _fork_others(options: SimOptions) -> Iterator[int]:
-    """Fork the further processes; gives 0 in the first, 1, 2, ... in the others, which end with the block."""
+def _fork_others(options: SimOptions) -> Iterator[tuple[int, HasFileno | None]]:
+    """Fork the further processes; gives 0 in the first, 1, 2, ... in the others, which end with the block.
+
+    The others also get a pipe that ends with the first process, however that ends.
+    """
     children: list[int] = []
+    gone, alive = socket.socketpair()
     for rank in range(1, options.processes):
         child = os.fork()
         if child == 0:
             code = 1
+            alive.close()
             try:
-                yield rank
+                yield rank, gone
                 code = 0
             finally:
                 os._exit(code)
         children.append(child)
     try:
-        yield 0
+        yield 0, None
     finally:
+        gone.close()
+        alive.close()
         for child in children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGTERM)
@@ -156,6 +164,7 @@ def start(options: SimOptions) -> RunningSim:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        start_new_session=True,  # Ctrl-C is for the client, which drains what this server still has to answer
     )
     assert child.stdin is not None
     assert child.stdout is not None

@@ -17,18 +17,20 @@ from pathlib import Path
 from wholecurve.model.errors import InputError
 from wholecurve.sim.answer import decide_answer
 from wholecurve.sim.ask import Refusal, read_ask
-from wholecurve.sim.events import LAST_CHUNK, chunk, empty_stream, error_event, role_event, tail_events, whole_body
+from wholecurve.sim.events import LAST_CHUNK, chunk, error_event, role_event, tail_events, whole_body
 from wholecurve.sim.faults import FAULT_HEADER, Fault, FaultKind, choose_fault
 from wholecurve.sim.http1 import HttpRequest
 from wholecurve.sim.http_loop import HasFileno, HttpLoop
 from wholecurve.sim.model import Engine, Job, Step
 from wholecurve.sim.options import SimOptions
-from wholecurve.sim.pages import HTML, STREAM_HEAD, error_page, json_page, metrics_page, models_page, page
+from wholecurve.sim.pages import STREAM_HEAD, error_page, metrics_page, models_page, page
+from wholecurve.sim.refusals import refusal_bytes
 from wholecurve.sim.stream import Peer, Stream, form_for
 from wholecurve.sim.timers import Timers
 from wholecurve.sim.truthlog import TruthLine, TruthWriter
 from wholecurve.sim.words import word_sequence
 
+BEHIND_NS = 2_000_000
 FLUSH_NS = 1_000_000_000
 COMMENT = chunk(b": waiting\n\n")
 COMMENT_NS = 100_000_000
@@ -68,7 +70,7 @@ class SimServer(HttpLoop):
             while not self.stopping:
                 dues = [due for due in (engine.next_ns(), timers.next_ns()) if due is not None]
                 self.poll(min(dues) if dues else None)
-                for step in engine.advance(time.monotonic_ns(), at_most=1):
+                for step in engine.advance(time.monotonic_ns(), at_most=1, behind_ns=BEHIND_NS):
                     self._emit(step)
                 timers.run(time.monotonic_ns())
         finally:
@@ -173,25 +175,9 @@ class SimServer(HttpLoop):
 
     def _refuse_by_fault(self, stream: Stream, fault: Fault) -> None:
         """Faults that take the place of an answer."""
-        peer, message = stream.peer, f"simulated fault: {fault.name}"
-        retry = [("Retry-After", "1")] if fault.status in (429, 503) else []
+        self._refuse(stream.peer, stream.line, fault.status, refusal_bytes(fault, stream.envelope))
         if fault.name in ("reset_early", "close_early"):
-            self._refuse(peer, stream.line, 0, b"")
-            self.drop(peer, reset=fault.name == "reset_early")
-        elif fault.name.startswith("html"):
-            self._refuse(peer, stream.line, fault.status, page(fault.status, HTML, kind="text/html; charset=utf-8"))
-        elif fault.status != 200:
-            kind = "rate_limit_error" if fault.status == 429 else "InternalServerError"
-            self._refuse(peer, stream.line, fault.status, error_page(fault.status, message, type=kind, headers=retry))
-        elif fault.name == "empty_stream":
-            whole = stream.envelope.base(stream=False) | {"choices": []}
-            data = STREAM_HEAD + empty_stream(stream.envelope) if stream.ask.stream else json_page(whole)
-            self._refuse(peer, stream.line, 200, data)
-        else:
-            data = (
-                STREAM_HEAD + error_event(stream.envelope, message) if stream.ask.stream else error_page(200, message)
-            )
-            self._refuse(peer, stream.line, 200, data)
+            self.drop(stream.peer, reset=fault.name == "reset_early")
 
     # --- tokens -------------------------------------------------------------------------------------------------
 

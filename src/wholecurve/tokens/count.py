@@ -5,7 +5,9 @@ objects) behind an empty message of the user, rendered through the chat template
 assistant message is subtracted; never below 0. Special tokens that end a turn are in both and cancel, so a server's
 `completion_tokens`, which counts its end token, is usually one more. Where the template cannot do this (there is
 none, it fails, it changes plain text, or it leaves out reasoning or a tool call) the text is encoded alone, or the
-parts of a structured answer joined by newlines; the method is counted per run.
+parts of a structured answer joined by newlines; the method is counted per run. Plain text that begins or ends with
+white space is encoded alone too: there the template's own white space would merge with it into one token. Otherwise
+plain text has the same count either way.
 
 **OSL after the first event**: OSL less the tokens of the first output-bearing event's text, if these are also the
 first tokens of the whole part (they are, when the event ends on a token boundary). Otherwise the event ended inside
@@ -146,6 +148,9 @@ class AnswerCounter:
     def _whole(self, answer: _Answer) -> _Whole:
         fallback = _Whole(answer.joined(), 0, Method.PLAIN if answer.plain else Method.PARTS)
         if self._baseline is None or answer.raw_calls:
+            return fallback
+        if answer.plain and answer.text != answer.text.strip():
+            # White space at a seam merges with the template's own into one token, which no model generates.
             return fallback
         rendered = self._rendered_answer(answer)
         return fallback if rendered is None else _Whole(rendered, self._baseline, Method.TEMPLATE)

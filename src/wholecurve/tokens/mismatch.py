@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 TOLERANCE = 0.05
+_ROUNDING = 1e-9  # 105 / 100 - 1 is a little more than 0.05
 
 
 class CountSource(StrEnum):
@@ -37,7 +38,7 @@ class Mismatch:
     @property
     def flagged(self) -> bool:
         """True if the counts disagree by more than 5 % for the middle request."""
-        return self.median_ratio is not None and abs(self.median_ratio - 1) > TOLERANCE
+        return self.median_ratio is not None and abs(self.median_ratio - 1) > TOLERANCE + _ROUNDING
 
     def sentence(self, what: str) -> str:
         """One line for people; `what` is `input` or `output`."""
@@ -58,7 +59,7 @@ def compare_counts(reference: Sequence[int | None], usage: Sequence[int | None])
     if not pairs:
         return Mismatch(0, missing, None, None, None)
     unequal = sum(use != ref for ref, use in pairs)
-    far = sum(abs(use - ref) > TOLERANCE * ref for ref, use in pairs)
+    far = sum(abs(use / ref - 1) > TOLERANCE + _ROUNDING for ref, use in pairs)
     ratios = sorted(use / ref for ref, use in pairs)
     return Mismatch(len(pairs), missing, unequal / len(pairs), far / len(pairs), ratios[(len(ratios) - 1) // 2])
 

@@ -17,55 +17,23 @@ moment a first token would make a wait for the last token look like a TTFT.
 
 from __future__ import annotations
 
-from array import array
-from dataclasses import dataclass, field
-from typing import Any
-
 from wholecurve.model.record import FailureKind
-from wholecurve.wire.delta import Usage, excerpt
+from wholecurve.wire.delta import excerpt
 from wholecurve.wire.dialects import Dialect
 from wholecurve.wire.errors import WireError
-from wholecurve.wire.http1 import SMALL_LINE, Data, Head, Item, ResponseReader, small_chunk_size
+from wholecurve.wire.head import Head
+from wholecurve.wire.http1 import SMALL_LINE, Data, Item, ResponseReader, small_chunk_size
 from wholecurve.wire.output import Output
+from wholecurve.wire.result import Answer
 from wholecurve.wire.sse import Event, EventStream
 from wholecurve.wire.template import Template, learn
-from wholecurve.wire.verdict import Facts, judge
+from wholecurve.wire.verdict import PAGE_BYTES, Facts, judge
 
-HEADERS_KEPT = ("content-type", "server", "x-request-id", "openai-processing-ms", "retry-after")
-ERROR_BODY_BYTES = 64 << 10
-TEMPLATES_PER_ANSWER = 6  # a stream whose events all differ must not pay for learning again and again
-
-
-@dataclass(slots=True)
-class Answer:
-    """What came back. Times are the given stamps (ns); None means that it did not happen."""
-
-    status: int | None = None
-    headers: dict[str, str] = field(default_factory=dict)
-    ended: bool = False
-    first_byte_ns: int | None = None
-    first_output_ns: int | None = None
-    first_visible_ns: int | None = None
-    last_output_ns: int | None = None
-    last_byte_ns: int | None = None
-    output_stamps: array[int] = field(default_factory=lambda: array("q"))
-    n_events: int = 0
-    n_output_events: int = 0
-    n_reads: int = 0
-    bytes_received: int = 0
-    text: str = ""
-    reasoning: str = ""
-    tool_calls: list[dict[str, Any]] = field(default_factory=list)
-    refusal: str = ""
-    first_text: str = ""
-    first_reasoning: str = ""
-    first_tool: str = ""
-    finish_reason: str | None = None
-    usage: Usage | None = None
-    choices_seen: int = 0
-    failure: FailureKind | None = None
-    detail: str | None = None
-    saw_done: bool = False
+HEADERS_KEPT = frozenset({"content-type", "server", "x-request-id", "openai-processing-ms", "retry-after"})
+# A stream whose events all differ must not pay for learning again and again: so many templates may be in vain, where
+# one that served for PAID_OFF events was not.
+TEMPLATES_IN_VAIN = 6
+PAID_OFF = 8
 
 
 class AnswerReader:
@@ -84,6 +52,7 @@ class AnswerReader:
         "_is_stream",
         "_last_ns",
         "_learn_left",
+        "_learnt_at",
         "_max_event",
         "_output",
         "_problems",
@@ -103,7 +72,8 @@ class AnswerReader:
         self._sse = EventStream(max_event_bytes)
         self._output = Output(cumulative=dialect.cumulative)
         self._template: Template | None = None
-        self._learn_left = 0 if dialect.cumulative else TEMPLATES_PER_ANSWER
+        self._learn_left = 0 if dialect.cumulative else TEMPLATES_IN_VAIN
+        self._learnt_at = 0
         self._is_stream: bool | None = None
         self._quick = False
         self._dead = False
@@ -203,7 +173,7 @@ class AnswerReader:
         coding = (head.header("content-encoding") or "identity").strip().lower()
         if not 200 <= head.status < 300:
             self._is_stream = False
-            self._body_limit = ERROR_BODY_BYTES
+            self._body_limit = PAGE_BYTES
         elif coding != "identity":
             self._note(FailureKind.PROTOCOL, f"content-encoding {coding} was not asked for")
             self._is_stream = False
@@ -230,15 +200,13 @@ class AnswerReader:
             self._body.append(data[:room])
 
     def _take_event(self, event: Event, stamp_ns: int) -> None:
-        if event.too_large:
-            self._events += 1
+        over = self._done
+        self._take(event.data, stamp_ns)
+        if event.too_large and not over:
             message = f"an event of {event.size} bytes, the limit is {self._max_event}"
             self._note(FailureKind.EVENT_TOO_LARGE, message)
-        elif event.name == "error":
-            self._take(event.data, stamp_ns)
+        elif event.name == "error" and not over:
             self._note(FailureKind.STREAM_ERROR, excerpt(event.data))
-        else:
-            self._take(event.data, stamp_ns)
 
     def _take(self, payload: bytes, stamp_ns: int) -> None:
         """One event's data. Empty data is a keep-alive; what follows [DONE] is not part of the answer."""
@@ -262,7 +230,9 @@ class AnswerReader:
         count = len(output.stamps)
         output.add(delta, stamp_ns)
         if self._learn_left and len(output.stamps) > count:
-            self._learn_left -= 1
+            if self._events - self._learnt_at < PAID_OFF:
+                self._learn_left -= 1
+            self._learnt_at = self._events
             self._template = learn(payload, delta, self._dialect.delta) or self._template
 
     def _note(self, kind: FailureKind, detail: str) -> None:
@@ -278,9 +248,7 @@ class AnswerReader:
                 self._note(error.kind, error.message)
         body = b"".join(self._body)
         if self._is_stream:
-            last = self._sse.flush()  # many servers forget the last blank line
-            if last is not None and self._last_ns is not None:
-                self._take_event(last, self._last_ns)
+            self._take_last()
         elif body and self._http.ended:
             self._take_whole(body)
         answer = self._result()
@@ -288,6 +256,18 @@ class AnswerReader:
         if found is not None:
             answer.failure, answer.detail = found
         return answer
+
+    def _take_last(self) -> None:
+        """The event whose closing blank line is missing: many servers forget it. Half an event is no event."""
+        last = self._sse.flush()
+        if last is None or self._last_ns is None:
+            return
+        if not last.too_large and last.name != "error":
+            try:
+                self._dialect.delta(last.data)
+            except WireError:
+                return
+        self._take_event(last, self._last_ns)
 
     def _take_whole(self, body: bytes) -> None:
         """A body that is no stream: a whole answer, an error object, or anything else."""
@@ -328,12 +308,12 @@ class AnswerReader:
 
     def _result(self) -> Answer:
         head, output = self._http.head, self._output
-        kept = {name: head.header(name) for name in HEADERS_KEPT} if head else {}
+        headers = reversed(head.headers) if head else ()  # of two values the first one stays
         first_text, first_reasoning, first_tool = output.first or ("", "", "")
         stamps = output.stamps
         return Answer(
             status=head.status if head else None,
-            headers={name: value for name, value in kept.items() if value is not None},
+            headers={name: value for name, value in headers if name in HEADERS_KEPT},
             ended=self._http.ended,
             first_byte_ns=self._first_ns,
             first_output_ns=stamps[0] if stamps else None,

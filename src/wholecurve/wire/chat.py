@@ -19,6 +19,7 @@ from wholecurve.wire.delta import (
     error_of,
     finish_of,
     first_choice,
+    read_event,
     read_object,
     read_usage,
     text_of,
@@ -50,7 +51,8 @@ class ChatDialect:
 
     def delta(self, payload: bytes) -> Delta:
         """What one event's data adds. Raises WireError (NOT_JSON)."""
-        return DONE if payload.strip() == b"[DONE]" else _read(read_object(payload), "delta")
+        document = read_event(payload)
+        return DONE if document is None else _read(document, "delta")
 
     def answer(self, payload: bytes) -> Delta:
         """A whole, non-streamed answer. Raises WireError (NOT_JSON)."""

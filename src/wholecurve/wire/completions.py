@@ -18,6 +18,7 @@ from wholecurve.wire.delta import (
     error_of,
     finish_of,
     first_choice,
+    read_event,
     read_object,
     read_usage,
     text_of,
@@ -37,22 +38,12 @@ class CompletionsDialect:
 
     def delta(self, payload: bytes) -> Delta:
         """What one event's data adds. Raises WireError (NOT_JSON)."""
-        return DONE if payload.strip() == b"[DONE]" else self.answer(payload)
+        document = read_event(payload)
+        return DONE if document is None else _read(document)
 
     def answer(self, payload: bytes) -> Delta:
         """A whole, non-streamed answer; its form is that of an event. Raises WireError (NOT_JSON)."""
-        document = read_object(payload)
-        usage = read_usage(document["usage"]) if "usage" in document else None
-        error = error_of(document)
-        choices = document.get("choices")
-        if type(choices) is not list or not choices:
-            return NOTHING if usage is None and error is None else Delta(usage=usage, error=error)
-        choice, seen = first_choice(choices)
-        if choice is None:
-            return Delta(usage=usage, error=error, choices=seen)
-        reasoning = text_of(choice.get("reasoning_content") or choice.get("reasoning"))
-        finish = finish_of(choice.get("finish_reason"))
-        return Delta(text_of(choice.get("text")), reasoning, (), "", finish, usage, error, False, seen)
+        return _read(read_object(payload))
 
 
 def plain_prompt(dialect: str, sample: Sample) -> str | list[int]:
@@ -62,3 +53,17 @@ def plain_prompt(dialect: str, sample: Sample) -> str | list[int]:
         if value is not None:
             raise cannot_carry(dialect, sample, what, "use openai-chat, or put the whole text into the prompt")
     return list(sample.input_ids) if sample.input_ids is not None else sample.prompt or ""
+
+
+def _read(document: dict[str, Any]) -> Delta:
+    usage = read_usage(document["usage"]) if "usage" in document else None
+    error = error_of(document)
+    choices = document.get("choices")
+    if type(choices) is not list or not choices:
+        return NOTHING if usage is None and error is None else Delta(usage=usage, error=error)
+    choice, seen = first_choice(choices)
+    if choice is None:
+        return Delta(usage=usage, error=error, choices=seen)
+    reasoning = text_of(choice.get("reasoning_content") or choice.get("reasoning"))
+    finish = finish_of(choice.get("finish_reason"))
+    return Delta(text_of(choice.get("text")), reasoning, (), "", finish, usage, error, False, seen)

@@ -68,15 +68,40 @@ def excerpt(text: str | bytes) -> str:
     return joined if len(joined) <= DETAIL_CHARS else joined[: DETAIL_CHARS - 1] + "…"
 
 
+def json_text(value: object) -> str:
+    """A parsed value as JSON again. What is nested too deeply for that is named instead: it may come from a peer."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return "(a deeply nested value)"
+
+
 def read_object(payload: bytes) -> dict[str, Any]:
     """A JSON object. Raises WireError (NOT_JSON) with an excerpt."""
     try:
         value = orjson.loads(payload)
     except orjson.JSONDecodeError:
-        raise WireError(FailureKind.NOT_JSON, excerpt(b"not JSON: " + payload[: 16 * DETAIL_CHARS])) from None
+        raise _not_json("not JSON", payload) from None
     if type(value) is not dict:
-        raise WireError(FailureKind.NOT_JSON, excerpt(b"not a JSON object: " + payload[: 16 * DETAIL_CHARS]))
+        raise _not_json("not a JSON object", payload)
     return value
+
+
+def read_event(payload: bytes) -> dict[str, Any] | None:
+    """The JSON object of an event, or None for [DONE]. Raises WireError (NOT_JSON) with an excerpt."""
+    try:
+        value = orjson.loads(payload)
+    except orjson.JSONDecodeError:
+        if payload.strip() == b"[DONE]":
+            return None
+        raise _not_json("not JSON", payload) from None
+    if type(value) is not dict:
+        raise _not_json("not a JSON object", payload)
+    return value
+
+
+def _not_json(what: str, payload: bytes) -> WireError:
+    return WireError(FailureKind.NOT_JSON, f"{what}: {excerpt(payload)}")
 
 
 def count_of(value: object) -> int | None:
@@ -120,10 +145,10 @@ def error_of(document: Mapping[str, Any]) -> str | None:
         else:
             return None
     if type(found) is not dict:
-        return excerpt(found if type(found) is str else orjson.dumps(found))
+        return excerpt(found if type(found) is str else json_text(found))
     message = found.get("message")
     if type(message) is not str or not message:
-        return excerpt(orjson.dumps(found))
+        return excerpt(json_text(found))
     notes = [f"{key} {found[key]}" for key in ("type", "code") if type(found.get(key)) in (str, int)]
     return excerpt(f"{message} ({', '.join(notes)})" if notes else message)
 
@@ -175,5 +200,5 @@ def _piece(number: int | None, call_id: str, function: object) -> ToolPiece:
         return ToolPiece(number, call_id, "", "")
     arguments = function.get("arguments")
     if type(arguments) is dict:  # some servers send the object instead of its text
-        arguments = orjson.dumps(arguments).decode()
+        arguments = json_text(arguments)
     return ToolPiece(number, call_id, text_of(function.get("name")), text_of(arguments))

@@ -12,3 +12,8 @@ class WireError(Exception):
         super().__init__(message)
         self.kind = kind
         self.message = message
+
+
+def protocol_error(message: str) -> WireError:
+    """A WireError of kind PROTOCOL."""
+    return WireError(FailureKind.PROTOCOL, message)

@@ -16,7 +16,18 @@ from wholecurve.model.plan import RequestOptions
 from wholecurve.model.sample import Sample
 from wholecurve.wire.body import RUN_FIELDS, encode
 from wholecurve.wire.completions import plain_prompt
-from wholecurve.wire.delta import DONE, Delta, Usage, count_of, error_of, excerpt, finish_of, read_object, text_of
+from wholecurve.wire.delta import (
+    DONE,
+    Delta,
+    Usage,
+    count_of,
+    error_of,
+    excerpt,
+    finish_of,
+    read_event,
+    read_object,
+    text_of,
+)
 from wholecurve.wire.errors import WireError
 
 # Fields of a row or of the run that have another name among SGLang's sampling parameters.
@@ -81,7 +92,8 @@ class GenerateDialect:
 
     def delta(self, payload: bytes) -> Delta:
         """What one event's data says; `text` is the whole text so far. Raises WireError (NOT_JSON)."""
-        return DONE if payload.strip() == b"[DONE]" else _read(read_object(payload))
+        document = read_event(payload)
+        return DONE if document is None else _read(document)
 
     def answer(self, payload: bytes) -> Delta:
         """A whole, non-streamed answer: an object, or with n > 1 a list of them. Raises WireError (NOT_JSON)."""

@@ -3,7 +3,7 @@
 Theory of operation. One response is read by one reader; the state says what the next byte belongs to, and each
 state has one step in `_STEPS`, which consumes what it can and returns the new position:
 
-    HEAD -> LENGTH | CHUNK_LINE | CLOSE | DONE         (by the table in `body_framing`; 1xx goes back to HEAD)
+    HEAD -> LENGTH | CHUNK_LINE | CLOSE | DONE         (by the table in head.py; 1xx goes back to HEAD)
     CHUNK_LINE -> CHUNK_BODY -> CHUNK_END -> CHUNK_LINE ... -> TRAILER -> DONE
 
 The same steps serve two users. `ResponseReader` hands out the data; `EndFinder` passes no list to put items into,
@@ -19,12 +19,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from wholecurve.model.record import FailureKind
-from wholecurve.wire.errors import WireError
+from wholecurve.wire.errors import WireError, protocol_error
+from wholecurve.wire.head import Framing, Head, lines_of, parse_head, parse_headers
 
 MAX_CHUNK_LINE = 16 << 10
 SMALL_LINE = 10  # a chunk-size line this short, CR LF included, is worth remembering
@@ -32,35 +32,7 @@ SMALL_LINE = 10  # a chunk-size line this short, CR LF included, is worth rememb
 (HEAD, LENGTH, CHUNK_LINE, CHUNK_BODY, CHUNK_END, TRAILER, CLOSE, DONE) = range(8)
 
 _BLANK_LINE = re.compile(rb"\n\r?\n")
-_STATUS_LINE = re.compile(rb"HTTP/1\.([0-9]) ([1-9][0-9][0-9])(?: ([^\x00\r\n]*))?")
-_HEADER_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\x00\r\n]*)")
 _CHUNK_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\x00\r\n]*)?")
-_LENGTH = re.compile(r"[0-9]{1,18}")
-
-
-class Framing(StrEnum):
-    """How the end of a body is known."""
-
-    NONE = "none"
-    LENGTH = "content-length"
-    CHUNKED = "chunked"
-    CLOSE = "close"
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """Status line and headers; names in lower case, in the order sent. `keep_alive`: the peer will go on after this."""
-
-    status: int
-    reason: str
-    headers: tuple[tuple[str, str], ...]
-    keep_alive: bool
-    framing: Framing
-    length: int | None = None
-
-    def header(self, name: str) -> str | None:
-        """The first value of a header, by its name in lower case."""
-        return next((value for key, value in self.headers if key == name), None)
 
 
 class Data(NamedTuple):
@@ -81,11 +53,6 @@ class End:
 Item: TypeAlias = Head | Data | End
 
 
-def protocol_error(message: str) -> WireError:
-    """A WireError of kind PROTOCOL."""
-    return WireError(FailureKind.PROTOCOL, message)
-
-
 def parse_chunk_size(line: bytes) -> int:
     """The size in a chunk line (without CR LF); extensions are passed over. Raises WireError."""
     match = _CHUNK_LINE.fullmatch(line)
@@ -96,69 +63,6 @@ def parse_chunk_size(line: bytes) -> int:
 
 # Sizes repeat from event to event. Only lines of at most SMALL_LINE bytes are asked for here, so this stays small.
 small_chunk_size = lru_cache(maxsize=4096)(parse_chunk_size)
-
-
-def parse_headers(lines: list[bytes]) -> tuple[tuple[str, str], ...]:
-    """Header lines without line ends to pairs; folded lines are joined with one space. Raises WireError."""
-    pairs: list[tuple[str, str]] = []
-    for line in lines:
-        if line[:1] in (b" ", b"\t") and pairs:
-            name, value = pairs[-1]
-            pairs[-1] = (name, f"{value} {line.strip().decode('latin-1')}".strip())
-            continue
-        match = _HEADER_LINE.fullmatch(line)
-        if match is None:
-            raise protocol_error("a header line is not valid")
-        pairs.append((match[1].decode("ascii").lower(), match[2].decode("latin-1").strip()))
-    return tuple(pairs)
-
-
-def _lines(block: bytes) -> list[bytes]:
-    return [line.removesuffix(b"\r") for line in block.split(b"\n")]
-
-
-def parse_head(block: bytes, method: str) -> Head:
-    """A head without its closing blank line. Raises WireError."""
-    first, *rest = _lines(block)
-    match = _STATUS_LINE.fullmatch(first)
-    if match is None:
-        raise protocol_error("the status line is not valid")
-    minor, status = int(match[1]), int(match[2])
-    headers = parse_headers(rest)
-    framing, length = body_framing(status, headers, method)
-    tokens = {token.strip().lower() for name, value in headers if name == "connection" for token in value.split(",")}
-    keep = "close" not in tokens and (minor >= 1 or "keep-alive" in tokens)
-    both = framing is Framing.CHUNKED and any(name == "content-length" for name, _ in headers)
-    reason = (match[3] or b"").decode("latin-1").strip()
-    return Head(status, reason, headers, keep and framing is not Framing.CLOSE and not both, framing, length)
-
-
-def body_framing(status: int, headers: tuple[tuple[str, str], ...], method: str) -> tuple[Framing, int | None]:
-    """Which end the body has, and its length if known (RFC 9112, 6.3, as a table). Raises WireError.
-
-    1xx, 204, 304, answers to HEAD, 2xx to CONNECT    no body
-    transfer-encoding: chunked                        chunked, whatever content-length says
-    any other transfer coding                         refused: it was not asked for
-    content-length, once or always the same           that many bytes
-    neither                                           until the peer closes
-    """
-    if status < 200 or status in (204, 304) or method == "HEAD" or (method == "CONNECT" and status < 300):
-        return Framing.NONE, None
-    codings = [t.strip().lower() for name, value in headers if name == "transfer-encoding" for t in value.split(",")]
-    codings = [coding for coding in codings if coding not in ("", "identity")]
-    if codings == ["chunked"]:
-        return Framing.CHUNKED, None
-    if codings:
-        raise protocol_error("the answer has a transfer coding that was not asked for")
-    lengths = {t.strip() for name, value in headers if name == "content-length" for t in value.split(",")}
-    if not lengths:
-        return Framing.CLOSE, None
-    if len(lengths) > 1:
-        raise protocol_error("the answer has two different content lengths")
-    text = lengths.pop()
-    if not _LENGTH.fullmatch(text):
-        raise protocol_error("the content length is not a valid number")
-    return Framing.LENGTH, int(text)
 
 
 class _Framer:
@@ -192,9 +96,12 @@ class _Framer:
         return self._state == CHUNK_LINE and not self._buffer
 
     def bytes_to_boundary(self, data: bytes, position: int) -> int:
-        """How many bytes from `position` on end the chunk that is being read or begins there; 0 if not known."""
+        """How many bytes from `position` on end the head or the chunk that is read or begins there; 0 if not known."""
         if self._state == CHUNK_BODY:
             return self._left + 2
+        if self._state == HEAD:
+            blank = data.find(b"\r\n\r\n", position)
+            return blank + 4 - position if blank >= 0 else 0
         if not self.at_chunk:
             return 0
         newline = data.find(b"\r\n", position, position + SMALL_LINE)
@@ -306,7 +213,7 @@ class _Framer:
         found = self._collect(data, position, "trailer")
         if found is None:
             return len(data)
-        trailers = parse_headers([line for line in _lines(found[0]) if line])
+        trailers = parse_headers([line for line in lines_of(found[0]) if line])
         self._finish(out, trailers, len(data) - found[1])
         return found[1]
 

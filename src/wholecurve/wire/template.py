@@ -46,9 +46,10 @@ def learn(payload: bytes, delta: Delta, read: Callable[[bytes], Delta]) -> Templ
     for key in FIELDS:
         for colon in (b'":', b'": '):
             needle = b'"' + key + colon + token
-            if payload.count(needle) != 1:
+            place = payload.find(needle)
+            if place < 0:
                 continue
-            start = payload.index(needle) + len(needle) - len(token) + 1
+            start = place + len(needle) - len(token) + 1
             prefix, suffix = payload[:start], payload[start + len(token) - 2 :]
             try:
                 probed = read(prefix + PROBE.encode() + suffix)

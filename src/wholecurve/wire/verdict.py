@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import orjson
@@ -32,11 +31,11 @@ import orjson
 from wholecurve.model.record import FailureKind
 from wholecurve.wire.delta import error_of, excerpt
 
+PAGE_BYTES = 64 << 10  # what is kept and read of a body that is only quoted
 _TAG = re.compile(r"<[^<>]{0,2000}>")
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """What is known of an answer when it is over. `problems`: first detail by kind. `body`: what was no stream."""
 
     status: int | None
@@ -67,7 +66,7 @@ def judge(facts: Facts) -> tuple[FailureKind, str] | None:
 def page_text(body: bytes) -> str:
     """What a body says to a person: the message of a JSON error object, or its text without tags."""
     try:
-        document = orjson.loads(body)
+        document = orjson.loads(body[:PAGE_BYTES])
     except orjson.JSONDecodeError:
         return excerpt(_TAG.sub(" ", body[: 16 << 10].decode("utf-8", "replace")))
     return (error_of(document) if type(document) is dict else None) or excerpt(body)

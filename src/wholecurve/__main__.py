@@ -1,0 +1,5 @@
+"""`python -m wholecurve` is the console command `wholecurve`."""
+
+from wholecurve.cli import entry
+
+entry()
