@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from metrics_build import MS, S, answer, columns, failed, machine, phase, plan, worker
 
-from wholecurve.metrics import METRICS, Columns, dumps_strict, metrics_page, summarize
+from wholecurve.metrics import METRICS, Columns, metrics_page, summarize
 from wholecurve.model.names import NAMES
 from wholecurve.model.plan import Limits, Pattern, PhaseKind, Plan, StopRule
 from wholecurve.model.record import RunState
+from wholecurve.model.strict_json import dumps_strict
 
 REFERENCE_KEYS = [
     *("version", "git_sha", "test_started_at", "n_samples_issued", "n_samples_completed", "n_samples_failed"),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from report_build import HOSTILE, S, made_columns, made_plan, made_summary, made_worker
 from rich.console import Console
 
-from wholecurve.metrics import dumps_strict
 from wholecurve.model.record import RunState
+from wholecurve.model.strict_json import dumps_strict
 from wholecurve.report import report_text, show
 
 SUMMARY = made_summary()

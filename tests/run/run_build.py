@@ -129,6 +129,14 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
 
 def ordered(row: dict[str, Any]) -> bool:
     """The stamps of a row are in the order in which things happen."""
-    names = ("scheduled_ns", "issued_ns", "sent_ns", "first_byte_ns", "first_output_ns", "last_output_ns", "completed_ns")
+    names = (
+        "scheduled_ns",
+        "issued_ns",
+        "sent_ns",
+        "first_byte_ns",
+        "first_output_ns",
+        "last_output_ns",
+        "completed_ns",
+    )
     times = [row[name] for name in names if row[name] is not None]
     return times == sorted(times)

@@ -13,7 +13,7 @@ from wholecurve.metrics.latency import TokenSource, input_token_source, output_t
 from wholecurve.metrics.limits import LIMITS, Limit
 from wholecurve.metrics.quantile import GRID, histogram, percentile_of, series, supported
 from wholecurve.metrics.rate import LegacyRates, Rates, TokenCounts, legacy_rates, rates, token_counts, window
-from wholecurve.metrics.summary import DECIDED_DIFFERENTLY, SUMMARY_SCHEMA, dumps_strict, summarize
+from wholecurve.metrics.summary import DECIDED_DIFFERENTLY, SUMMARY_SCHEMA, summarize
 from wholecurve.metrics.table import METRICS, Metric
 
 __all__ = [
@@ -54,7 +54,6 @@ __all__ = [
     "concurrency",
     "counts",
     "delivery",
-    "dumps_strict",
     "estimate",
     "failure_facts",
     "finish_reasons",

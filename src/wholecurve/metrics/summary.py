@@ -6,13 +6,10 @@ series without samples is `{}`, a figure without a value is None, and `not_measu
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
-
-import orjson
 
 from wholecurve.metrics.columns import Columns
 from wholecurve.metrics.delivery import Delivery, delivery
@@ -131,15 +128,6 @@ def summarize(
     summary = _plain({"schema": SUMMARY_SCHEMA} | reference | ours)
     assert isinstance(summary, dict)
     return summary
-
-
-def dumps_strict(value: object) -> bytes:
-    """UTF-8 JSON with two spaces of indent. ValueError, with the place, for NaN or Infinity (REP-1).
-
-    orjson alone would write null for them, and a wrong figure would pass as not measured.
-    """
-    _refuse_non_finite(value, "$")
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 _AGENTIC: Final[tuple[str, ...]] = (
@@ -274,14 +262,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return str(value) if isinstance(value, str) else value
-
-
-def _refuse_non_finite(value: object, where: str) -> None:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{where} is {value}: wanted a finite number, or null for not measured")
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            _refuse_non_finite(item, f"{where}.{name}")
-    elif isinstance(value, list | tuple):
-        for place, item in enumerate(value):
-            _refuse_non_finite(item, f"{where}[{place}]")

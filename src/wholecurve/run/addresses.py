@@ -58,6 +58,24 @@ def _reachable(addresses: list[Address]) -> tuple[Address, ...]:
     )  # fmt: skip
 
 
+def check_reachable(addresses: Sequence[Address]) -> None:
+    """Refuse before the load what would fail in every request. Raises SetupError if no address takes a connection."""
+    faults: list[str] = []
+    for address in addresses:
+        with socket.socket(address.family, socket.SOCK_STREAM) as probe:
+            probe.settimeout(5.0)
+            try:
+                probe.connect(address.sockaddr)
+                return
+            except OSError as error:
+                words = "no answer within 5 s" if isinstance(error, TimeoutError) else error.strerror or str(error)
+                faults.append(f"{address.shown}: {words.lower()}")
+    raise SetupError(
+        f"the endpoint cannot be reached ({'; '.join(faults)})",
+        hint="Is the server up, and host and port right? `wholecurve probe` looks closer.",
+    )
+
+
 def _answers(address: Address) -> bool:
     with socket.socket(address.family, socket.SOCK_STREAM) as probe:
         probe.settimeout(2.0)

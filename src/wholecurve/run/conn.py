@@ -8,6 +8,7 @@ kernel's stamp of every read, stays ours.
 from __future__ import annotations
 
 import errno
+import os
 import socket
 import ssl
 from array import array
@@ -80,9 +81,9 @@ class Connection:
     """A socket and the answer it is receiving."""
 
     __slots__ = (
-        "_incoming", "_outgoing", "_proxy_head", "_session", "address", "chunks", "connected_ns", "descriptor", "fast",
-        "fed", "finder", "flight", "last_ns", "number", "opened_ns", "out", "receive_into", "requests", "sock",
-        "stamps", "state", "waits_write",
+        "_incoming", "_outgoing", "_proxy_head", "_session", "address", "chunks", "connected_ns", "descriptor",
+        "events", "fast", "fed", "finder", "flight", "last_ns", "number", "opened_ns", "out", "receive_into",
+        "requests", "sock", "stamps", "state", "waits_write",
     )  # fmt: skip
 
     def __init__(self, number: int, address: Address, now_ns: int, *, kernel_stamps: bool) -> None:
@@ -113,18 +114,26 @@ class Connection:
             raise broken_by(error) from None
         if code not in (0, errno.EINPROGRESS):
             self.sock.close()
-            raise broken_by(OSError(code, errno.errorcode.get(code, "")))
+            raise broken_by(OSError(code, os.strerror(code)))
         self.descriptor = self.sock.fileno()
         self.receive_into = self.sock.recvmsg_into
 
     def clear(self) -> None:
         """Forget the last answer."""
         self.finder: EndFinder | None = None
-        self.fast = False
+        self.fast = False  # an answer in chunks, past its head, not encrypted: the short way of reading
+        self.events = False  # it is an event stream
         self.fed = 0
         self.chunks: list[bytes] = []
         self.stamps: array[int] = array("q")
         self.last_ns = 0
+
+    def forget_saved(self) -> None:
+        """What came so far is with the recorder."""
+        self.last_ns = abs(self.stamps[-1])
+        del self.stamps[:]
+        self.chunks.clear()
+        self.fed = 0
 
     # -- opening ---------------------------------------------------------------------------------------------------
 
@@ -133,7 +142,7 @@ class Connection:
         if self.state is State.CONNECTING:
             code = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if code:
-                raise broken_by(OSError(code, errno.errorcode.get(code, "")))
+                raise broken_by(OSError(code, os.strerror(code)))
             if self.address.tunnel:
                 self.state = State.PROXY
                 self._send_raw(self._tunnel_request(proxy_auth))

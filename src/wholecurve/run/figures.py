@@ -18,6 +18,7 @@ from wholecurve.records import NUMBER_NAMES, TEXT_NAMES, Row
 from wholecurve.records.read import read_columns
 from wholecurve.records.write import write_parquet
 from wholecurve.run.clock import wall_iso
+from wholecurve.run.files import tool_commit
 from wholecurve.run.supervise import LoadResult
 from wholecurve.tokens import ResponseRow, Tokenizer, compare_counts, count_answers, count_prompts
 
@@ -160,12 +161,13 @@ def phase_summary(
         samples = [turn.sample for c in conversations[plan.phases[phase].dataset] for turn in c.turns]
         facts = audit(samples, sent=[row for row in columns["sample"].tolist() if row >= 0])
         extra["prompts"] = asdict(facts) | {"warnings": list(facts.warnings)}
-    first = columns["issued_ns"].min() if columns.n else None
+    issued = columns["issued_ns"][columns.known("issued_ns")]
+    first = issued.min() if len(issued) else None
     anchor = clock["anchors"][0]
     started = None if first is None else wall_iso(int(first) - anchor["monotonic_ns"] + anchor["realtime_ns"])
     summary = summarize(
         plan, phase, columns, state=state, workers=workers, machine=machine, started_at=started, version=__version__,
-        git_sha=None, extra=extra,
+        git_sha=tool_commit(), extra=extra,
     )  # fmt: skip
     return summary, columns
 

@@ -45,6 +45,27 @@ def write_atomically(path: Path, data: bytes) -> None:
         ) from None
 
 
+def tool_commit() -> str | None:
+    """Commit of the checkout that this package runs from; None when installed (REP-7: never another's)."""
+    root = Path(__file__).resolve().parents[3]
+    git = root / ".git"
+    try:
+        if not (root / "src" / "wholecurve").is_dir():
+            return None
+        head = (git / "HEAD").read_text(encoding="ascii").strip()
+        if not head.startswith("ref: "):
+            return head
+        loose = git / head[5:]
+        if loose.is_file():
+            return loose.read_text(encoding="ascii").strip()
+        for line in (git / "packed-refs").read_text(encoding="ascii").splitlines():
+            if line.endswith(f" {head[5:]}"):
+                return line.split()[0]
+    except (OSError, UnicodeError):
+        pass  # no checkout, or one that is laid out otherwise
+    return None
+
+
 def point_yaml(plan: Plan, summary: Mapping[str, Any], warmup: Mapping[str, Any] | None) -> str:
     """point.yaml: what a submission asks of a point and the client knows. The rest is the submitter's to say."""
     phase = next(one for one in plan.phases if one.kind is PhaseKind.PERFORMANCE)

@@ -31,8 +31,8 @@ class Flight:
     """One request. `data` is kept until the first byte of an answer, for the one case in which it is sent again."""
 
     __slots__ = (
-        "attempts", "connect_ns", "data", "index", "issued_ns", "max_tokens", "reused", "scheduled_ns", "sent_ns",
-        "serial", "slot", "unit",
+        "attempts", "bytes_sent", "connect_ns", "data", "index", "issued_ns", "max_tokens", "reused", "scheduled_ns",
+        "sent_ns", "serial", "slot", "unit",
     )  # fmt: skip
 
     def __init__(self, serial: int, index: int, unit: Unit, data: bytes, max_tokens: int) -> None:
@@ -47,6 +47,7 @@ class Flight:
         self.sent_ns = -1
         self.connect_ns = -1
         self.attempts = 0
+        self.bytes_sent = 0
         self.reused = False
 
 

@@ -6,15 +6,15 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wholecurve.config import Resolved, dump_settings
-from wholecurve.metrics import MachineFacts, dumps_strict
 from wholecurve.model.errors import InputError, InterruptedRun, MeasureError
 from wholecurve.model.plan import PhaseKind, Plan, plan_from_json
 from wholecurve.model.record import RunState
+from wholecurve.model.strict_json import dumps_strict
 from wholecurve.records import journal_files
-from wholecurve.run.addresses import resolve_addresses
+from wholecurve.run.addresses import check_reachable, resolve_addresses
 from wholecurve.run.clock import clock_info, monotonic_ns
 from wholecurve.run.conn import Address
 from wholecurve.run.files import (
@@ -29,6 +29,9 @@ from wholecurve.run.live import Live
 from wholecurve.run.outgoing import Outgoing
 from wholecurve.run.preflight import Preflight, check_limits
 from wholecurve.run.supervise import LoadResult, Supervisor
+
+if TYPE_CHECKING:
+    from wholecurve.metrics import MachineFacts
 
 Say = Callable[[str], None]
 
@@ -61,6 +64,7 @@ def measure(resolved: Resolved, out: Path, *, show: Callable[[Live], None], say:
     plan = resolved.plan
     outgoing = Outgoing(plan, resolved.secrets)
     addresses = resolve_addresses(outgoing.targets, outgoing.proxy)
+    check_reachable(addresses)
     preflight = check_limits(plan, addresses)
     for note in preflight.notes:
         say(note)
@@ -136,7 +140,7 @@ def finish(
     write_atomically(out / "system_desc.json", dumps_strict(system_description(plan, clock)))
     write_atomically(out / "point.yaml", point_yaml(plan, summary, warmup).encode())
     extra = {"plan": plan.to_json(), "clock": clock, "request": _example_request(resolved)}
-    write_atomically(out / "report.txt", report_text(summary).encode())
+    write_atomically(out / "report.txt", report_text(summary, plan.to_json()).encode())
     write_atomically(out / "report.html", report_html(summary, columns, extra).encode())
     for path in [*journal_files(records), *records.glob("facts-*.jsonl")]:
         path.unlink()
@@ -228,6 +232,8 @@ def _machine(
 ) -> MachineFacts:
     """The machine before (preflight; unknown when a killed run is finished later) and during the load (workers)."""
     open_now = [fact["connections_open"] for fact in facts]
+    from wholecurve.metrics import MachineFacts
+
     return MachineFacts(
         cores=preflight.cores if preflight else None,
         load_average_before=preflight.load_average_before if preflight else None,

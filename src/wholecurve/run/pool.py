@@ -10,17 +10,20 @@ from collections.abc import Sequence
 
 from wholecurve.run.conn import Address, Connection, State
 
+SOME_RESENDS = 3
+
 
 class Pool:
     """Connections by file descriptor and by address."""
 
-    __slots__ = ("_addresses", "_idle", "by_descriptor", "issued", "opened", "opening", "pace")
+    __slots__ = ("_addresses", "_idle", "_resends", "by_descriptor", "issued", "opened", "opening", "pace")
 
     def __init__(self, addresses: Sequence[Address], worker: int, pace: int) -> None:
         self._addresses = addresses
         # Workers begin at different addresses, or the first would get one connection more from each of them.
         self.issued = [0] * len(addresses)
         self._idle: list[list[Connection]] = [[] for _ in addresses]
+        self._resends = [0] * len(addresses)
         self.by_descriptor: dict[int, Connection] = {}
         self.opening = 0
         self.opened = 0
@@ -44,6 +47,15 @@ class Pool:
         """A connection is ready for a request."""
         conn.state = State.IDLE
         self._idle[conn.address.number].append(conn)
+
+    def note_resend(self, address: Address) -> None:
+        """A reused connection to this address turned out to be dead."""
+        self._resends[address.number] += 1
+
+    def reuses(self, address: Address) -> bool:
+        """False once an address has shown that it closes after its answers, whatever it announces (llama.cpp does)."""
+        resends = self._resends[address.number]
+        return resends < SOME_RESENDS or resends * 10 < self.issued[address.number]
 
     def next_address(self) -> Address:
         """The address the next connection should be opened to: fewest open ones, counting those being opened."""

@@ -167,6 +167,8 @@ class Supervisor:
         if not run[Global.STOP]:
             run[Global.PHASE_START] = start
         self._await(Cell.DONE, number + 1, phase, number)
+        self._reap()
+        self._watch(phase)
         self._result.phase_spans_ns.append((start, monotonic_ns()))
         self._result.unsent += self._control.total(Cell.UNSENT)
         self._tick(phase, number, force=True)
