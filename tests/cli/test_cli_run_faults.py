@@ -150,8 +150,9 @@ def test_nothing_listens(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
         done = console(*run_flags(url, tmp_path), cwd=tmp_path)
-    assert done.code != 0
-    assert "refused the connection" in done.err
+    assert done.code == 3
+    assert done.errors()[0] == f"error: the endpoint cannot be reached ({url[7:]}: connection refused)"
+    assert not (tmp_path / "out").exists(), "nothing was measured, so nothing is left"
 
 
 def test_host_that_does_not_resolve(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ class RunFlags:
     ] = None
     name: Annotated[str | None, _flag("--name", "name of the run, shown in reports")] = None
     json: Annotated[bool, _flag("--json", "print the result as JSON")] = False
-    quiet: Annotated[bool, _flag("--quiet", "print print nothing but errors; with --json the result too")] = False
+    quiet: Annotated[bool, _flag("--quiet", "print nothing but errors; with --json the result too")] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""From records/*.parquet to the columns that metrics read."""
+"""From records/*.parquet to the columns that metrics read.
+
+Arrow's compute and data-set modules are not used: each costs memory and start-up time, and all that is needed here is
+values and where they are null.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from wholecurve.metrics import NULL, NUMBER_COLUMNS, TEXT_COLUMNS, Columns
 from wholecurve.model.errors import InputError
@@ -16,38 +20,62 @@ from wholecurve.model.errors import InputError
 
 def read_columns(records: Path, phase: int) -> Columns:
     """Requests and gaps of one phase, in issue order. Raises InputError if the files are missing or do not fit."""
-    requests = _table(records / "requests.parquet", phase)
-    events = _table(records / "events.parquet", phase)
-    if requests.num_rows != events.num_rows or requests["index"] != events["index"]:
+    requests = _table(records / "requests.parquet")
+    events = _table(records / "events.parquet")
+    places = _numbers(requests["index"])
+    phases = _numbers(requests["phase"])
+    if not (np.array_equal(places, _numbers(events["index"])) and np.array_equal(phases, _numbers(events["phase"]))):
         raise InputError(
-            "requests.parquet and events.parquet hold different requests", where=str(records.name),
+            "requests.parquet and events.parquet hold different requests",
+            where=records.parent.name,
             hint="The folder is damaged; measure again or restore it.",
-        )  # fmt: skip
-    numbers = {name: _numbers(requests, name) for name in NUMBER_COLUMNS}
-    texts = {name: requests[name].to_pylist() for name in TEXT_COLUMNS}
-    gaps: Any = events["gaps_ns"].combine_chunks()
-    if isinstance(gaps, pa.ChunkedArray):
-        gaps = pa.concat_arrays(gaps.chunks) if gaps.num_chunks else pa.array([], type=pa.list_(pa.int64()))
-    lengths = pc.list_value_length(gaps).to_numpy(zero_copy_only=False)
-    offsets = np.zeros(len(gaps) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return Columns(numbers, texts, gaps.flatten().to_numpy(zero_copy_only=False).astype(np.int64), offsets)
+        )
+    gaps = events["gaps_ns"]
+    offsets = np.zeros(len(places) + 1, dtype=np.int64)
+    lengths = [np.diff(chunk.offsets.to_numpy()) for chunk in gaps.chunks]
+    np.cumsum(np.concatenate(lengths) if lengths else [], out=offsets[1:])
+    flat = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in gaps.chunks]
+    everything = Columns(
+        numbers={name: _numbers(requests[name]) for name in NUMBER_COLUMNS},
+        texts={name: requests[name].to_pylist() for name in TEXT_COLUMNS},
+        gaps_ns=np.concatenate(flat).astype(np.int64) if flat else np.zeros(0, dtype=np.int64),
+        gap_offsets=offsets,
+    )
+    chosen = phases == phase
+    return everything if chosen.all() else everything.where(chosen)
 
 
-def _table(path: Path, phase: int) -> pa.Table:
+def _table(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path, filters=[("phase", "=", phase)], use_threads=False)
+        return pq.ParquetFile(path).read(use_threads=False)
     except FileNotFoundError:
         raise InputError(
-            f"no {path.name} in {path.parent.name}/", where=path.parent.parent.name,
+            f"no {path.name} in {path.parent.name}/",
+            where=path.parent.parent.name,
             hint="wanted a run folder written by `wholecurve run`",
-        ) from None  # fmt: skip
+        ) from None
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path.name} cannot be read: {error}", where=path.parent.parent.name) from None
 
 
-def _numbers(table: pa.Table, name: str) -> Any:
-    column = (
-        table[name].cast(pa.int64()) if table[name].type != pa.bool_() else table[name].cast(pa.int8()).cast(pa.int64())
-    )
-    return column.fill_null(NULL).to_numpy().astype(np.int64, copy=False)
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Integers or booleans as int64, NULL where null."""
+    parts = [_chunk_numbers(chunk) for chunk in column.chunks]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _chunk_numbers(chunk: Any) -> NDArray[np.int64]:
+    count, start = len(chunk), chunk.offset
+    validity, data = chunk.buffers()
+    if chunk.type == pa.bool_():
+        values = _bits(data, start, count).astype(np.int64)
+    else:
+        values = np.frombuffer(data, dtype=chunk.type.to_pandas_dtype())[start : start + count].astype(np.int64)
+    if validity is not None:
+        values[~_bits(validity, start, count)] = NULL
+    return values
+
+
+def _bits(buffer: Any, start: int, count: int) -> NDArray[np.bool_]:
+    """Arrow's bitmaps: least significant bit first."""
+    return np.unpackbits(np.frombuffer(buffer, dtype=np.uint8), bitorder="little")[start : start + count].astype(bool)

@@ -45,6 +45,8 @@ _ARROW: Mapping[str, pa.DataType] = {
     "list<int64>": pa.list_(pa.int64()),
 }
 
+_NUMPY = {"int16": np.int16, "int32": np.int32, "int64": np.int64, "bool": np.bool_}
+
 
 def arrow_schema(columns: Sequence[Column], name: str) -> pa.Schema:
     """The Arrow schema of a table of columns; unit and meaning travel in the field metadata."""
@@ -138,8 +140,11 @@ def _write_requests(writer: pq.ParquetWriter, rows: Sequence[Row], tokens: Mappi
             arrays.append(pa.array([row.texts[place] for row in rows], type=kind))
         else:
             values = numbers[:, NUMBER_NAMES.index(column.name)]
-            arrays.append(pa.array(values, type=pa.int64(), mask=values == NULL).cast(kind))
-    writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
+            missing = values == NULL
+            # A cast by Arrow would load its compute module; numpy's is exact here once NULL is out of the way.
+            narrow = np.where(missing, 0, values).astype(_NUMPY[column.type])
+            arrays.append(pa.array(narrow, type=kind, mask=missing))
+    writer.write_batch(pa.record_batch(arrays, schema=arrow_schema(REQUEST_COLUMNS, REQUEST_SCHEMA)))
 
 
 def _write_events(writer: pq.ParquetWriter, rows: Sequence[Row]) -> None:
@@ -148,10 +153,11 @@ def _write_events(writer: pq.ParquetWriter, rows: Sequence[Row]) -> None:
     flat = array("q")
     for row in rows:
         flat.extend(row.gaps_ns)
-    gaps = pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.frombuffer(flat, dtype=np.int64), type=pa.int64()))
+    values = pa.array(np.frombuffer(flat, dtype=np.int64), type=pa.int64())
+    gaps = pa.ListArray.from_arrays(pa.array(offsets, type=pa.int32()), values)
     phases = pa.array([row.key[0] for row in rows], type=pa.int16())
     indices = pa.array([row.key[1] for row in rows], type=pa.int64())
-    writer.write_batch(pa.record_batch([phases, indices, gaps], schema=writer.schema))
+    writer.write_batch(pa.record_batch([phases, indices, gaps], schema=arrow_schema(EVENT_COLUMNS, EVENTS_SCHEMA)))
 
 
 def _write_responses(writer: pq.ParquetWriter, rows: Sequence[Row]) -> None:
@@ -161,4 +167,4 @@ def _write_responses(writer: pq.ParquetWriter, rows: Sequence[Row]) -> None:
     ]
     for place in range(len(RESPONSE_NAMES)):
         arrays.append(pa.array([row.response[place] for row in rows], type=pa.string()))
-    writer.write_batch(pa.record_batch(arrays, schema=writer.schema))
+    writer.write_batch(pa.record_batch(arrays, schema=arrow_schema(RESPONSE_COLUMNS, RESPONSES_SCHEMA)))

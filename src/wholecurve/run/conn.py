@@ -22,6 +22,7 @@ from wholecurve.wire import EndFinder
 
 if TYPE_CHECKING:
     from wholecurve.run.flight import Flight
+    from wholecurve.run.poller import Poller
 
 READ_BYTES = 1 << 18
 MAX_PROXY_HEAD_BYTES = 16 << 10
@@ -82,8 +83,9 @@ class Connection:
 
     __slots__ = (
         "_incoming", "_outgoing", "_proxy_head", "_session", "address", "chunks", "connected_ns", "descriptor",
-        "events", "fast", "fed", "finder", "flight", "last_ns", "number", "opened_ns", "out", "receive_into",
-        "requests", "sock", "stamps", "state", "waits_write",
+        "events", "fast", "fed", "finder", "flight", "lane", "last_ns", "number", "opened_ns", "out",
+        "receive_into",
+        "requests", "saved_ns", "sock", "stamps", "state", "waits_write",
     )  # fmt: skip
 
     def __init__(self, number: int, address: Address, now_ns: int, *, kernel_stamps: bool) -> None:
@@ -92,6 +94,7 @@ class Connection:
         self.opened_ns = now_ns
         self.connected_ns = 0
         self.requests = 0
+        self.saved_ns = 0
         self.flight: Flight | None = None
         self.out: memoryview | None = None
         self.waits_write = True
@@ -116,6 +119,7 @@ class Connection:
             self.sock.close()
             raise broken_by(OSError(code, os.strerror(code)))
         self.descriptor = self.sock.fileno()
+        self.lane: Poller  # the set that watches this socket; the transport's
         self.receive_into = self.sock.recvmsg_into
 
     def clear(self) -> None:
@@ -128,8 +132,9 @@ class Connection:
         self.stamps: array[int] = array("q")
         self.last_ns = 0
 
-    def forget_saved(self) -> None:
+    def forget_saved(self, now: int) -> None:
         """What came so far is with the recorder."""
+        self.saved_ns = now
         self.last_ns = abs(self.stamps[-1])
         del self.stamps[:]
         self.chunks.clear()

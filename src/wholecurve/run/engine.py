@@ -32,7 +32,10 @@ FLUSH_EVERY_TICKS = 25
 SPIN_BELOW_NS = 2_000_000
 """Nearer than this the loop does not trust the millisecond grain of epoll and takes short naps instead."""
 NAP_S = 50e-6
-MOST_AHEAD = 32
+MOST_AHEAD = 1024
+MOST_AHEAD_BYTES = 8 << 20
+READ_BETWEEN = 8
+RECORD_AT_ONCE = 16
 FAR = 1 << 62
 
 
@@ -75,6 +78,7 @@ class Engine:
         self._closed = phase.pattern is Pattern.CONCURRENCY
         self._slots = self._slot_pool(phase)
         self._prepared: deque[Unit] = deque()
+        self._ahead_bytes = 0
         self._timers: list[tuple[int, int, Flight]] = []
         self._in_flight = self._peak = 0
         self._issuing = self._slots is None or self._slots.next_free_ns() is not None
@@ -89,6 +93,7 @@ class Engine:
         if self._wait_for_start(number):
             cpu, wall = cpu_ns(), monotonic_ns()
             self._loop()
+        self._transport.record_ended(self._transport.unrecorded)
         facts = {"worker": self._worker, "phase": number, "peak_in_flight": self._peak}
         facts |= {"cpu_ns": cpu_ns() - cpu, "wall_ns": monotonic_ns() - wall}
         self._recorder.facts(facts | self._transport.facts())
@@ -111,7 +116,8 @@ class Engine:
         slots = None if phase.concurrency is None else len(worker_slots(phase.concurrency, workers, self._worker))
         if self._closed:
             assert slots is not None
-            self._ahead = max(1, min(MOST_AHEAD, slots // 8))
+            # Several workers must not hoard the end of the order while others are idle; one worker has no others.
+            self._ahead = min(MOST_AHEAD, slots if workers == 1 else max(1, slots // 8))
             first = slots
         else:
             self._ahead = 1
@@ -160,7 +166,9 @@ class Engine:
                 left = self._due - monotonic_ns()
                 if 0 < left < SPIN_BELOW_NS:
                     sleep_s(min(NAP_S, left / 1e9))
-            if len(self._prepared) < self._ahead and self._issuing:
+                else:
+                    self._transport.record_ended(RECORD_AT_ONCE)
+            if self._issuing and len(self._prepared) < self._ahead and self._ahead_bytes < MOST_AHEAD_BYTES:
                 self._prepare()
 
     def _patience(self, until_due_ns: int, until_tick_ns: int) -> float:
@@ -179,6 +187,7 @@ class Engine:
         if unit is None:
             return False
         unit.first = self._flight(unit)
+        self._ahead_bytes += len(unit.first.data)
         self._prepared.append(unit)
         return True
 
@@ -212,6 +221,7 @@ class Engine:
     def _issue_units(self) -> int:
         """Units of the global order that are due and have a slot; returns when to look again."""
         stop = self._phase.stop
+        in_row = 0
         while self._issuing:
             if self._control.run[Global.STOP] or self._recorder.fault:
                 self._end_issuing()
@@ -238,9 +248,14 @@ class Engine:
                     scheduled = self._start + taken[1]
             flight = self._prepared.popleft().first
             assert flight is not None
+            self._ahead_bytes -= len(flight.data)
             flight.slot, flight.scheduled_ns = slot, scheduled
             self._in_flight += 1
             self._issue(flight)
+            in_row += 1
+            if in_row % READ_BETWEEN == 0:
+                # Answers to the first of a thousand requests begin before the last of them is sent.
+                self._transport.turn(0.0)
         return FAR
 
     def _end_issuing(self) -> None:
@@ -316,6 +331,7 @@ class Engine:
     def _chores(self, now: int) -> None:
         """One tick: a portion of the answers under way to the recorder; now and then counters, limits and the disk."""
         self._tick += 1
+        self._transport.record_ended(max(RECORD_AT_ONCE, self._transport.unrecorded // 8))
         self._transport.save_portion(now)
         if self._tick % FLUSH_EVERY_TICKS == 0:
             self._recorder.flush()

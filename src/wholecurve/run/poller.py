@@ -20,8 +20,8 @@ class Poller(Protocol):
     def unregister(self, descriptor: int) -> None:
         """Stop watching."""
 
-    def poll(self, timeout_s: float) -> list[tuple[int, int]]:
-        """Ready descriptors with their masks; waits whole milliseconds, rounded up."""
+    def poll(self, timeout: float, maxevents: int = -1, /) -> list[tuple[int, int]]:
+        """Ready descriptors with their masks, no more than asked for; waits whole milliseconds, rounded up."""
 
 
 class _Poll:
@@ -33,12 +33,19 @@ class _Poll:
         self.modify = self._poll.modify
         self.unregister = self._poll.unregister
 
-    def poll(self, timeout_s: float) -> list[tuple[int, int]]:
-        return self._poll.poll(timeout_s * 1000)
+    def poll(self, timeout: float, _maxevents: int = -1, /) -> list[tuple[int, int]]:
+        return self._poll.poll(timeout * 1000)
 
 
-def make_poller() -> Poller:
-    """The best there is on this system."""
-    if hasattr(select, "epoll"):
-        return select.epoll()
-    return _Poll()
+def make_pollers() -> tuple[Poller, Poller, int]:
+    """(the one to wait on, an express lane within it, the lane's descriptor).
+
+    Whatever waits in the express lane can be served before the rest of a long queue. Where there is no epoll, both are
+    the same, and the descriptor is -1.
+    """
+    if not hasattr(select, "epoll"):
+        both = _Poll()
+        return both, both, -1
+    main, express = select.epoll(), select.epoll()
+    main.register(express.fileno(), READ)
+    return main, express, express.fileno()

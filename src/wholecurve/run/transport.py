@@ -7,6 +7,7 @@ and no decision waits for a disk, a lock or another process. A request ends in e
 from __future__ import annotations
 
 import contextlib
+from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -16,7 +17,7 @@ from wholecurve.run.clock import ANCILLARY_BYTES, StampClock, monotonic_ns, unpa
 from wholecurve.run.conn import READ_BYTES, Address, Broken, Connection, State
 from wholecurve.run.flight import Flight
 from wholecurve.run.outgoing import Outgoing
-from wholecurve.run.poller import GONE, READ, WRITE, make_poller
+from wholecurve.run.poller import GONE, READ, WRITE, Poller, make_pollers
 from wholecurve.run.pool import Pool
 from wholecurve.run.recorder import Recorder
 from wholecurve.run.spool import End, How, Kind, end_frame, frame
@@ -24,10 +25,14 @@ from wholecurve.wire import EndFinder, Framing, WireError
 
 CONNECT_RETRY_NS = 50_000_000
 """A slot whose connection was refused rests this long, so that a dead endpoint is not hammered."""
-SAVE_WITHIN_TICKS = 100
-SAVE_AFTER_NS = 1_000_000_000
+SAVE_WITHIN_TICKS = 50
+SAVE_AFTER_NS = 1_250_000_000
 MAX_LAG_NS, MIN_LAG_NS = 60_000_000_000, -1_000_000_000
 """A kernel stamp further than this from the reader's clock is not believed (the wall clock was stepped)."""
+MOST_AT_ONCE = 32
+"""Sockets served between two looks at the express lane."""
+EXPRESS_READS = 3
+"""Reads of an answer in the express lane: its head, a role without text, the first token."""
 LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 Done = Callable[[Flight, bool, int, int], None]
@@ -56,12 +61,13 @@ class Transport:
         self._outgoing = outgoing
         self._done = done
         self._retry = retry
-        self._poller = make_poller()
+        self._poller, self._express, self._express_descriptor = make_pollers()
         self._pool = Pool(addresses, worker, max(1, plan.limits.max_connects_at_once // plan.workers))
         self._waiting: deque[Flight] = deque()
         self._orphans: deque[Flight] = deque()  # to be sent again, on a fresh connection only
         self._buffer = memoryview(bytearray(READ_BYTES))
         self._buffers = [self._buffer]
+        self._ended: deque[tuple[End, array[int], list[bytes]]] = deque()
         self._to_save: list[Connection] = []
         self._portion = 0
         self.stamps = StampClock()
@@ -93,9 +99,11 @@ class Transport:
 
     def turn(self, patience_s: float) -> bool:
         """Wait for sockets at most so long and serve all that are ready; False if none was."""
-        ready = self._poller.poll(patience_s)
+        ready = self._poller.poll(patience_s, MOST_AT_ONCE)
         if not ready:
             return False
+        if len(ready) == MOST_AT_ONCE or ready[0][0] == self._express_descriptor:
+            self._serve_express()
         connections = self._pool.by_descriptor
         buffers, view, lags = self._buffers, self._buffer, self._lags
         now, unpack = monotonic_ns, unpack_timespec
@@ -104,6 +112,8 @@ class Transport:
         for descriptor, mask in ready:
             conn = connections.get(descriptor)
             if conn is None:
+                if descriptor == self._express_descriptor:
+                    self._serve_express()
                 continue
             if not conn.fast or mask != READ:
                 self._on_event(conn, mask)
@@ -138,6 +148,23 @@ class Transport:
                 self._look_for_end(conn, data, abs(stamp))
         return True
 
+    def _serve_express(self) -> None:
+        """Answers that have hardly begun go first: a first token that waits to be read may get the second's stamp."""
+        for descriptor, mask in self._express.poll(0):
+            conn = self._pool.by_descriptor.get(descriptor)
+            if conn is None:
+                continue
+            self._on_event(conn, mask)
+            if len(conn.stamps) >= EXPRESS_READS and conn.lane is self._express and conn.flight is not None:
+                self._move(conn, self._poller)
+
+    def _move(self, conn: Connection, lane: Poller) -> None:
+        """Watch a connection in the other lane."""
+        if conn.lane is not lane:
+            conn.lane.unregister(conn.descriptor)
+            lane.register(conn.descriptor, READ | WRITE if conn.waits_write else READ)
+            conn.lane = lane
+
     def _look_for_end(self, conn: Connection, data: bytes, stamp_ns: int) -> None:
         """The tail may be an end. In an event stream a line of nothing but 0 is no field, so it is the last chunk."""
         tail = data if len(data) >= len(LAST_CHUNK) else b"".join(conn.chunks[-3:])
@@ -167,6 +194,8 @@ class Transport:
         conn.state = State.BUSY
         conn.flight = flight
         conn.finder = EndFinder()
+        conn.saved_ns = flight.issued_ns
+        self._move(conn, self._express)
         flight.attempts += 1
         flight.reused = conn.requests > 0
         conn.requests += 1
@@ -182,7 +211,7 @@ class Transport:
             self._on_broken(conn, broken)
             return
         if conn.out is not None and not conn.waits_write:
-            self._poller.modify(conn.descriptor, READ | WRITE)
+            conn.lane.modify(conn.descriptor, READ | WRITE)
             conn.waits_write = True
 
     def serve_waiting(self) -> None:
@@ -214,7 +243,8 @@ class Transport:
             self._open_failed(broken)
             return False
         self._pool.add(conn)
-        self._poller.register(conn.descriptor, READ | WRITE)
+        conn.lane = self._poller
+        conn.lane.register(conn.descriptor, READ | WRITE)
         return True
 
     def _open_failed(self, broken: Broken) -> None:
@@ -243,7 +273,7 @@ class Transport:
         writes = conn.out is not None
         if conn.waits_write is not writes:
             conn.waits_write = writes
-            self._poller.modify(conn.descriptor, READ | WRITE if writes else READ)
+            conn.lane.modify(conn.descriptor, READ | WRITE if writes else READ)
         if conn.state is State.IDLE and before is not State.IDLE:
             conn.connected_ns = monotonic_ns()
             self._pool.opening -= 1
@@ -339,9 +369,8 @@ class Transport:
         # The connection first: the next request may be due this very moment, and wants it.
         chunks, stamps = conn.chunks, conn.stamps
         self._release(conn, keep_alive)
-        if chunks:
-            self._recorder.part(flight.serial, stamps, chunks)
-        self._finish(flight, conn, How.ENDED, completed_ns, good=finder.head is not None and finder.head.status < 300)
+        good = finder.head is not None and finder.head.status < 300
+        self._finish(flight, conn, How.ENDED, completed_ns, good=good, answer=(stamps, chunks))
 
     def _release(self, conn: Connection, keep_alive: bool) -> None:
         """The exchange is over: reuse the connection if both sides may."""
@@ -411,7 +440,7 @@ class Transport:
 
     def _forget(self, conn: Connection) -> None:
         with contextlib.suppress(OSError, ValueError, KeyError):
-            self._poller.unregister(conn.descriptor)
+            conn.lane.unregister(conn.descriptor)
         conn.fast = False
         self._pool.drop(conn)
 
@@ -426,36 +455,54 @@ class Transport:
         free_at: int = 0,
         *,
         good: bool = False,
+        answer: tuple[array[int], list[bytes]] | None = None,
     ) -> None:
-        """The only place where a request that was issued ends."""
+        """The only place where a request that was issued ends. A whole `answer` is recorded when there is time."""
         end = End(
             flight.serial, how, self._worker, flight.sent_ns, flight.connect_ns, completed_ns,
             conn.address.number if conn is not None else -1, conn.number if conn is not None else -1,
             int(flight.reused), flight.attempts, flight.bytes_sent, flight.max_tokens,
         )  # fmt: skip
-        self._recorder.append(end_frame(end, kind.value if kind else "", detail))
+        if answer is not None:
+            self._ended.append((end, *answer))
+        else:
+            self._recorder.append(end_frame(end, kind.value if kind else "", detail))
         self._done(flight, good, completed_ns, free_at)
 
     # -- now and then --------------------------------------------------------------------------------------------------
 
-    def save_portion(self, now: int) -> None:
-        """A hundredth of the answers under way goes to the recorder, so that a crash keeps them and memory stays small.
+    def record_ended(self, most: int) -> None:
+        """Hand so many whole answers to the recorder. Not done as they end: hundreds may end in the same moment."""
+        for _ in range(min(most, len(self._ended))):
+            end, stamps, chunks = self._ended.popleft()
+            if chunks:
+                self._recorder.part(end.serial, stamps, chunks)
+            self._recorder.append(end_frame(end))
 
-        Answers younger than a second are left alone: most end before that, and then need one frame instead of two.
+    @property
+    def unrecorded(self) -> int:
+        """Whole answers that wait to be recorded."""
+        return len(self._ended)
+
+    def save_portion(self, now: int) -> None:
+        """A portion of the answers under way goes to the recorder, so that a crash keeps them and memory stays small.
+
+        What has not been saved for 1.25 s is, within half a second; with the recorder's own quarter of a second no
+        byte is older than two seconds before it is on disk. Most answers end before that and need one frame only.
         """
         if not self._to_save:
-            self._to_save = self._pool.busy()
+            self._to_save = [conn for conn in self._pool.busy() if conn.saved_ns < now - SAVE_AFTER_NS]
             self._portion = len(self._to_save) // SAVE_WITHIN_TICKS + 1
         for conn in self._to_save[-self._portion :]:
             flight = conn.flight
-            if flight is None or not conn.chunks or flight.sent_ns > now - SAVE_AFTER_NS:
+            if flight is None or not conn.chunks or conn.saved_ns >= now - SAVE_AFTER_NS:
                 continue
             if conn.fed < len(conn.chunks) and self._advance(conn):
                 assert conn.finder is not None
                 self._on_end(conn, abs(conn.stamps[-1]), keep_alive=conn.finder.keep_alive)
             elif conn.flight is flight:
                 self._recorder.part(flight.serial, conn.stamps, conn.chunks)
-                conn.forget_saved()
+                conn.forget_saved(now)
         del self._to_save[-self._portion :]
 
     def apply_timeouts(self, now: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from wholecurve.wire.errors import protocol_error
 
@@ -20,6 +21,9 @@ class Framing(StrEnum):
     LENGTH = "content-length"
     CHUNKED = "chunked"
     CLOSE = "close"
+
+
+SMALL_HEAD = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,10 @@ def lines_of(block: bytes) -> list[bytes]:
 
 def parse_head(block: bytes, method: str) -> Head:
     """A head without its closing blank line. Raises WireError."""
+    return _parse_small_head(bytes(block), method) if len(block) < SMALL_HEAD else _parse_head(block, method)
+
+
+def _parse_head(block: bytes, method: str) -> Head:
     first, *rest = lines_of(block)
     match = _STATUS_LINE.fullmatch(first)
     if match is None:
@@ -72,6 +80,10 @@ def parse_head(block: bytes, method: str) -> Head:
     both = framing is Framing.CHUNKED and any(name == "content-length" for name, _ in headers)
     reason = (match[3] or b"").decode("latin-1").strip()
     return Head(status, reason, headers, keep and framing is not Framing.CLOSE and not both, framing, length)
+
+
+# An endpoint sends the same head again and again, but for its date, which changes once a second.
+_parse_small_head = lru_cache(maxsize=64)(_parse_head)
 
 
 def body_framing(status: int, headers: tuple[tuple[str, str], ...], method: str) -> tuple[Framing, int | None]:
