@@ -34,6 +34,9 @@ from wholecurve.records.journal import (
 )
 
 ROWS_PER_GROUP = 20_000
+PAGE_BYTES = 64 << 10
+REPEATED = ("outcome", "failure", "finish_reason")
+"""Columns with few different values. A dictionary for every column would cost 40 MB of buffers; stamps never repeat."""
 TOKEN_NAMES = ("isl", "osl", "osl_after_first", "osl_reasoning")
 
 _ARROW: Mapping[str, pa.DataType] = {
@@ -96,7 +99,10 @@ def write_parquet(
     try:
         for name, columns, schema in tables:
             path = folder / f"{name}.parquet.part"
-            writers[name] = pq.ParquetWriter(path, arrow_schema(columns, schema), compression="zstd")
+            writers[name] = pq.ParquetWriter(
+                path, arrow_schema(columns, schema), compression="zstd", data_page_size=PAGE_BYTES,
+                use_dictionary=[column.name for column in columns if column.name in REPEATED],
+            )  # fmt: skip
         for group in _groups(rows_in_order(folder)):
             tokens = count_tokens(group) if count_tokens is not None else {}
             _write_requests(writers["requests"], group, tokens)
@@ -142,7 +148,7 @@ def _write_requests(writer: pq.ParquetWriter, rows: Sequence[Row], tokens: Mappi
             values = numbers[:, NUMBER_NAMES.index(column.name)]
             missing = values == NULL
             # A cast by Arrow would load its compute module; numpy's is exact here once NULL is out of the way.
-            narrow = np.where(missing, 0, values).astype(_NUMPY[column.type])
+            narrow: Any = np.where(missing, 0, values).astype(_NUMPY[column.type])
             arrays.append(pa.array(narrow, type=kind, mask=missing))
     writer.write_batch(pa.record_batch(arrays, schema=arrow_schema(REQUEST_COLUMNS, REQUEST_SCHEMA)))
 
