@@ -223,6 +223,27 @@ def test_refill_lag_leaves_out_the_first_request_of_each_slot() -> None:
     assert judge(columns(rows), CLOSED, [worker()], machine()).figures.refill_lag_p99_ns == MS // 10
 
 
+@pytest.mark.parametrize(("lag_ns", "verdict"), [(2 * MS, "ok"), (5 * MS, "strained"), (25 * MS, "client-limited")])
+def test_refill_lag_is_judged_by_the_answer_time(lag_ns: int, verdict: str) -> None:
+    """Answers of 100 ms: 2 ms between two of them is 2 % of the load, 25 ms a quarter of it."""
+    rows = [answer(i * 200 * MS, 100 * MS, [], scheduled_ns=i * 200 * MS - lag_ns) for i in range(100)]
+    found = judge(columns(rows), phase(concurrency=1), [worker()], machine())
+    assert found.figures.refill_share == pytest.approx(lag_ns / (100 * MS))
+    assert {code: said for code, said in codes(found).items() if code == "refill_share"} == (
+        {} if verdict == "ok" else {"refill_share": verdict}
+    )
+
+
+@pytest.mark.parametrize(("shared", "verdict"), [(0, None), (5, "strained"), (20, "client-limited")])
+def test_first_tokens_that_share_a_stamp_count_only_when_reads_were_late(shared: int, verdict: str | None) -> None:
+    rows = healthy()
+    for place, row in enumerate(rows):
+        row["first_shared"] = 3 if place < shared * len(rows) // 100 else 1
+    late, prompt = worker(lags=((14, 900), (21, 100))), worker(lags=((14, 1000),))
+    assert codes(judge(columns(rows), CLOSED, [late], machine())).get("first_shared_share") == verdict
+    assert "first_shared_share" not in codes(judge(columns(rows), CLOSED, [prompt], machine()))
+
+
 def test_net_1_concurrency_that_is_not_reached_is_said() -> None:
     found = judge(columns(healthy()), phase(concurrency=3), [worker()], machine())
     assert codes(found) == {"concurrency_missing": "client-limited", "level_share": "client-limited"}
@@ -255,7 +276,8 @@ def test_scl_5_lost_requests_make_the_client_the_suspect() -> None:
 
 
 def test_every_limit_is_a_figure_and_every_row_can_be_read() -> None:
-    assert {limit.code for limit in LIMITS} == set(HealthFigures.__dataclass_fields__)
+    shown_only = {"refill_lag_p99_ns"}  # judged as a share of the answer time: refill_share
+    assert {limit.code for limit in LIMITS} == set(HealthFigures.__dataclass_fields__) - shown_only
     for limit in LIMITS:
         assert limit.sentence.count("{figure}") == 1
         assert limit.remedy

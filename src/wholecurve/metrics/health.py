@@ -13,7 +13,7 @@ from wholecurve.metrics.columns import NULL, Columns, Ints
 from wholecurve.metrics.delivery import delivery
 from wholecurve.metrics.facts import LOG2_BUCKETS, MachineFacts, WorkerFacts
 from wholecurve.metrics.flight import arrivals, concurrency
-from wholecurve.metrics.latency import start_lag
+from wholecurve.metrics.latency import latency, start_lag
 from wholecurve.metrics.limits import LIMITS, Limit
 from wholecurve.metrics.quantile import index, percentile_of
 from wholecurve.model.plan import Pattern, PhasePlan
@@ -45,14 +45,17 @@ class HealthFigures:
     """What was judged; None where it was not measured or does not apply.
 
     start_lag_p99_ns: open loop: issued - scheduled; with a cap, from the moment a slot was free. refill_lag_p99_ns:
-    closed loop: issued - slot free, without the first request of each slot. read_lag_p99_ns: kernel stamp to user
-    space, upper edge of its power of two. cpu_share_max: CPU time / wall time of the busiest worker. level_share: mean
+    closed loop: issued - slot free, without the first request of each slot; refill_share: that over the median answer
+    time. read_lag_p99_ns: kernel stamp to user space, upper edge of its power of two. first_shared_share: successes
+    whose first output-bearing event shares its stamp with a later one; None unless reads were late. cpu_share_max: CPU time / wall time of the busiest worker. level_share: mean
     in flight while issuing / requested concurrency.
     """
 
     start_lag_p99_ns: int | None
     refill_lag_p99_ns: int | None
+    refill_share: float | None
     read_lag_p99_ns: int | None
+    first_shared_share: float | None
     cpu_share_max: float | None
     gc_pause_max_ns: int | None
     descriptors_share: float | None
@@ -76,6 +79,9 @@ class Health:
     figures: HealthFigures
 
 
+LATE_READ_NS: Final[int] = 2**20 - 1
+"""An endpoint may send its first tokens together; only where reads were late is their common stamp the client's doing."""
+
 _ORDER: Final[dict[Verdict, int]] = {Verdict.OK: 0, Verdict.STRAINED: 1, Verdict.CLIENT_LIMITED: 2}
 
 
@@ -97,11 +103,15 @@ def measure(columns: Columns, phase: PhasePlan, workers: Sequence[WorkerFacts], 
     closed = phase.pattern is Pattern.CONCURRENCY
     capped = open_loop and phase.concurrency is not None
     missing, level = _held(columns, phase) if closed else (None, None)
+    refill = _p99(_refill_lag(columns, phase.concurrency or 0)) if closed else None
+    read_lag = read_lag_ns(workers, 99.0)
     shares = [worker.cpu_ns / worker.wall_ns for worker in workers if worker.wall_ns > 0]
     return HealthFigures(
         start_lag_p99_ns=_p99(_open_lag(columns, phase.concurrency)) if open_loop else None,
-        refill_lag_p99_ns=_p99(_refill_lag(columns, phase.concurrency or 0)) if closed else None,
-        read_lag_p99_ns=read_lag_ns(workers, 99.0),
+        refill_lag_p99_ns=refill,
+        refill_share=_of(refill, percentile_of(latency(columns)[columns.succeeded], 50.0)),
+        read_lag_p99_ns=read_lag,
+        first_shared_share=_first_shared_share(columns) if read_lag is not None and read_lag > LATE_READ_NS else None,
         cpu_share_max=max(shares, default=None),
         gc_pause_max_ns=max((worker.gc_pause_max_ns for worker in workers), default=None),
         descriptors_share=_of(machine.descriptors_peak, machine.descriptor_limit),
@@ -157,6 +167,12 @@ def _refill_lag(columns: Columns, slots: int) -> Ints:
     return lag
 
 
+def _first_shared_share(columns: Columns) -> float | None:
+    """Share of successes whose first output-bearing event came in one read with a later one."""
+    shared = columns["first_shared"][columns.succeeded & columns.known("first_shared")]
+    return float((shared > 1).mean()) if len(shared) else None
+
+
 def _held(columns: Columns, phase: PhasePlan) -> tuple[int | None, float | None]:
     """(distance of the peak from the concurrency asked for, share of it held while issuing).
 
@@ -180,11 +196,11 @@ def _reason(limit: Limit, figure: float | None, kernel_stamps: bool) -> Reason |
     if figure is None:
         return None
     worse = limit.client_limited is not None and _beyond(limit, figure, limit.client_limited)
-    if not worse and not _beyond(limit, figure, limit.strained):
-        return None
     spared = limit.spared_by_stamps and kernel_stamps
+    if not worse and (spared or not _beyond(limit, figure, limit.strained)):
+        return None
     verdict = Verdict.CLIENT_LIMITED if worse and not spared else Verdict.STRAINED
-    crossed = limit.client_limited if verdict is Verdict.CLIENT_LIMITED else limit.strained
+    crossed = limit.client_limited if verdict is Verdict.CLIENT_LIMITED or spared else limit.strained
     return Reason(
         code=limit.code,
         verdict=verdict,

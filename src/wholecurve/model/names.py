@@ -193,6 +193,8 @@ _FACTS: Final[tuple[_Row, ...]] = (
     ("figures", "", "object", "judged figures", "All figures behind the verdict.", "wholecurve"),
     ("start_lag_p99_ns", "ns", "integer or null", "start lag P99", "Open loop: issued - scheduled, with a cap from the moment a slot was free.", "wholecurve"),
     ("refill_lag_p99_ns", "ns", "integer or null", "refill lag P99", "Closed loop: issued - slot free, without each slot's first request.", "wholecurve"),
+    ("refill_share", "", "number or null", "refill lag share", "Refill lag P99 / median latency of successes.", "wholecurve"),
+    ("first_shared_share", "", "number or null", "first tokens with a shared stamp", "Successes whose first output-bearing event came in one read with a later one; null unless reads were late.", "wholecurve"),
     ("read_lag_p99_ns", "ns", "integer or null", "read lag P99", "Kernel stamp to user space over all reads; upper edge of its power of two.", "wholecurve"),
     ("cpu_share_max", "", "number or null", "CPU of the busiest worker", "CPU time / wall time.", "wholecurve"),
     ("descriptors_share", "", "number or null", "descriptors used", "Peak / limit.", "wholecurve"),
