@@ -25,6 +25,7 @@ from wholecurve.config.types import (
     Rate,
     Share,
     Text,
+    Workers,
 )
 from wholecurve.model.plan import Limits, Order, Pattern
 
@@ -222,7 +223,7 @@ class Settings(Section):
     )
     output: Annotated[OutputSettings, BeforeValidator(_empty_if_null)] = key(OutputSettings(), "files of the run")
     seeds: Annotated[SeedSettings, BeforeValidator(_empty_if_null)] = key(SeedSettings(), "seeds")
-    workers: Count | None = key(
+    workers: Workers | None = key(
         None,
         "worker processes; by default one per 512 requests in flight or 2,000 requests/s, at most one less than the "
         "cores this process may use",

@@ -18,6 +18,15 @@ from wholecurve.model.errors import InputError
 from wholecurve.model.units import BYTES, NS_PER_MS, NS_PER_S, parse_duration_ns
 
 
+MOST = 10**12
+"""Of anything that is counted. Far above what a run can do, and its product with a data set's rows fits 64 bits."""
+
+MOST_WORKERS = 256
+"""Processes. One fills a core; thousands would stop the machine before they sent anything."""
+
+INT64_MAX = (1 << 63) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """What the documentation calls a type."""
@@ -107,6 +116,8 @@ def _check_json(value: Any, path: str) -> None:
             _check_json(inner, f"{path}[{place}]")
     elif isinstance(value, float) and not isfinite(value):
         raise ValueError(f"wanted a finite number for {path}, got {value}")
+    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise ValueError(f"wanted a whole number of at most 64 bits for {path}, got {shown(value)}")
     elif not isinstance(value, str | int | float | bool | None):
         raise ValueError(f"wanted a JSON value for {path}, got {type(value).__name__}")
 
@@ -130,8 +141,13 @@ OptionalLimit = Annotated[
     Kind("duration above 0, or `none`"),
 ]
 Bytes = Annotated[int, BeforeValidator(_size), Field(ge=1 << 16), Kind("size")]
-Count = Annotated[int, BeforeValidator(_no_bool("a whole number")), Field(ge=1), Kind("whole number, at least 1")]
-Natural = Annotated[int, BeforeValidator(_no_bool("a whole number")), Field(ge=0), Kind("whole number, at least 0")]
+Count = Annotated[
+    int, BeforeValidator(_no_bool("a whole number")), Field(ge=1, le=MOST), Kind("whole number, at least 1")
+]
+Natural = Annotated[
+    int, BeforeValidator(_no_bool("a whole number")), Field(ge=0, le=INT64_MAX), Kind("whole number, at least 0")
+]
+Workers = Annotated[Count, Field(le=MOST_WORKERS)]
 Rate = Annotated[float, BeforeValidator(_no_bool("a number")), Field(gt=0, allow_inf_nan=False), Kind("number above 0")]
 LengthsText = Annotated[str, BeforeValidator(_lengths), Kind("number, `uniform:100-200` or `normal:512,50`")]
 Share = Annotated[

@@ -102,7 +102,9 @@ def _refuse_first_bad(records: Records, where: str) -> None:
 
 def _row_error(reason: str, place: int, unit: str, where: str) -> InputError:
     return InputError(
-        reason, where=f"{where}, {unit} {place}", hint="correct the row, or skip bad rows (they are then counted)"
+        reason,
+        where=f"{where}, {unit} {place}",
+        hint="correct the row, or leave such rows out with --skip-bad-rows (they are then counted)",
     )
 
 

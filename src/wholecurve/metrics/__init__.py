@@ -1,5 +1,6 @@
 """Functions over columns: figures, window, health verdict. Pure; anyone can run them again over the records."""
 
+from wholecurve.metrics.cautions import PromptCache, cautions, prompt_cache
 from wholecurve.metrics.columns import NULL, NUMBER_COLUMNS, TEXT_COLUMNS, Columns
 from wholecurve.metrics.delivery import Delivery, delivery
 from wholecurve.metrics.docs import metrics_page
@@ -41,6 +42,7 @@ __all__ = [
     "Limit",
     "MachineFacts",
     "Metric",
+    "PromptCache",
     "Rates",
     "Reason",
     "TokenCounts",
@@ -49,6 +51,7 @@ __all__ = [
     "Violation",
     "WorkerFacts",
     "arrivals",
+    "cautions",
     "check",
     "check_series",
     "concurrency",
@@ -66,6 +69,7 @@ __all__ = [
     "output_tokens",
     "overs_allowed",
     "percentile_of",
+    "prompt_cache",
     "rates",
     "read_lag_ns",
     "series",

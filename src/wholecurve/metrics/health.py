@@ -47,8 +47,8 @@ class HealthFigures:
     start_lag_p99_ns: open loop: issued - scheduled; with a cap, from the moment a slot was free. refill_lag_p99_ns:
     closed loop: issued - slot free, without the first request of each slot; refill_share: that over the median answer
     time. read_lag_p99_ns: kernel stamp to user space, upper edge of its power of two. first_shared_share: successes
-    whose first output-bearing event shares its stamp with a later one; None unless reads were late. cpu_share_max: CPU time / wall time of the busiest worker. level_share: mean
-    in flight while issuing / requested concurrency.
+    whose first output-bearing event shares its stamp with a later one; None unless reads were late. cpu_share_max: CPU
+    time / wall time of the busiest worker. level_share: mean in flight while issuing / requested concurrency.
     """
 
     start_lag_p99_ns: int | None
@@ -80,7 +80,7 @@ class Health:
 
 
 LATE_READ_NS: Final[int] = 2**20 - 1
-"""An endpoint may send its first tokens together; only where reads were late is their common stamp the client's doing."""
+"""An endpoint may send first tokens together; only where reads were late is a common stamp the client's doing."""
 
 _ORDER: Final[dict[Verdict, int]] = {Verdict.OK: 0, Verdict.STRAINED: 1, Verdict.CLIENT_LIMITED: 2}
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from wholecurve.metrics.cautions import cautions, prompt_cache
 from wholecurve.metrics.columns import Columns
 from wholecurve.metrics.delivery import Delivery, delivery
 from wholecurve.metrics.facts import MachineFacts, WorkerFacts
@@ -68,7 +69,7 @@ def summarize(
 
     columns: the requests of this phase only. started_at: wall time of the first issue, ISO 8601 with its offset.
     extra: facts of the workload (lengths, data set, mismatch of tokenizers ...), JSON-ready; passed through as
-    `workload`.
+    `workload`, and read for `cautions`.
     """
     this = plan.phases[phase]
     legacy = legacy_rates(columns) if this.pattern is Pattern.POISSON else LegacyRates(None, None, None)
@@ -76,7 +77,7 @@ def summarize(
     failures, delivered = failure_facts(columns, plan.limits), delivery(columns)
     violations = (*check(columns), *check_series(blocks))
     agentic = e2e_interactivity(columns)
-    held = concurrency(columns, this.concurrency)
+    held, cache = concurrency(columns, this.concurrency), prompt_cache(columns)
     sources = {"token_source": token_source(columns), "input_token_source": input_token_source(columns)}
     reference = {
         "version": version,
@@ -99,6 +100,7 @@ def summarize(
         "phase_name": this.name,
         "started_at": started_at,
         "validity": _validity(state, by_outcome, failures, violations),
+        "cautions": list(cautions(cache, delivered, extra)),
         "outcomes": asdict(by_outcome),
         "system_tps": speed.tps,
         "total_tps": speed.total_tps,
@@ -111,6 +113,7 @@ def summarize(
         "tokens": asdict(token_counts(columns)),
         **{name: block for name, block in blocks.items() if name not in REFERENCE_SERIES},
         "weighting": dict(_WEIGHTING),
+        "prompt_cache": asdict(cache),
         "concurrency": asdict(held),
         "arrivals": asdict(arrivals(columns, this.rate_per_s)),
         "timeline": timeline(columns),

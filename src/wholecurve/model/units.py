@@ -17,6 +17,9 @@ DURATION_NS = {
     "h": 3600 * NS_PER_S,
 }
 
+MAX_DURATION_NS = 100 * 365 * 24 * 3600 * NS_PER_S
+"""100 years: added to any clock's time it still fits 64 bits."""
+
 BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -39,9 +42,12 @@ def parse_duration_ns(text: str | int | float, *, bare_unit: str = "s") -> int:
             raise InputError(f"wanted a duration such as 500ms, 30s or 10m, got {text!r}") from None
     if unit not in DURATION_NS:
         raise InputError(f"wanted a duration in {', '.join(DURATION_NS)}, got {text!r}")
-    if not 0 <= number < 1e12:
+    if not number >= 0 or number == float("inf"):
         raise InputError(f"wanted a duration of zero or more, got {text!r}")
-    return round(number * DURATION_NS[unit])
+    value_ns = number * DURATION_NS[unit]
+    if value_ns > MAX_DURATION_NS:
+        raise InputError(f"wanted a duration of at most 100 years, got {text!r}")
+    return round(value_ns)
 
 
 def show_duration(value_ns: float) -> str:

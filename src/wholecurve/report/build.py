@@ -12,6 +12,7 @@ from wholecurve.report.evidence import (
     failure_facts,
     judged,
     load_facts,
+    prompt_facts,
     provenance,
     token_facts,
     violation,
@@ -52,6 +53,7 @@ def build_view(summary: Mapping[str, Any], plan: Mapping[str, Any] | None = None
         state=state,
         state_sentence=STATES.get(state, "") + (f" ({clean(why)})" if why else ""),
         invalid=texts(summary, "validity", "invalid_reasons"),
+        cautions=texts(summary, "cautions"),
         accounting=_accounting(summary),
         primary=_primary(summary),
         series=tuple(_series_row(summary, key) for key in SERIES),
@@ -62,6 +64,7 @@ def build_view(summary: Mapping[str, Any], plan: Mapping[str, Any] | None = None
             (clean(name, 40), count(found)) for name, found in mapping(summary, "finish_reason_counts").items() if found
         ),
         tokens=token_facts(summary),
+        prompts=prompt_facts(summary, workload),
         delivery=delivery_facts(summary),
         load=load_facts(summary),
         health=judged(summary),

@@ -71,7 +71,43 @@ def token_facts(summary: Mapping[str, Any]) -> tuple[Row, ...]:
         ("of partial answers", count(tokens.get("partial_output"), "none was counted")),
         ("answers without count", count(tokens.get("uncounted"))),
         ("usage against reference", agree),
+        ("input, usage / reference", _input_ratio(summary)),
     )
+
+
+def _input_ratio(summary: Mapping[str, Any]) -> str:
+    found = mapping(summary, "workload", "token_mismatch", "input")
+    if number(found.get("median_ratio")) is None:
+        return unmeasured("no request was counted by both")
+    return f"{ratio(found['median_ratio'])} (median of {count(found.get('compared'))} requests counted by both)"
+
+
+def prompt_facts(summary: Mapping[str, Any], workload: Mapping[str, Any]) -> tuple[Row, ...]:
+    """What was sent: how many prompts are distinct, what they share, and what the endpoint had in its cache."""
+    facts, cache = mapping(workload, "prompts"), mapping(summary, "prompt_cache")
+    why = "the prompts were not at hand"
+    requests, repeats = number(facts.get("requests")), number(facts.get("repeats"))
+    sent = None if requests is None or repeats is None else requests - repeats
+    return (
+        ("distinct prompts sent", count(sent, why)),
+        ("requests with a repeat", count(repeats, why)),
+        ("prompts in the data set", f"{count(facts.get('rows'), why)}, {count(facts.get('distinct'))} distinct"),
+        ("longest shared start", _characters(facts.get("prefix_of_two"), why)),
+        ("start of all prompts", _characters(facts.get("prefix_of_all"), why)),
+        ("text with a shared start", share(facts.get("prefix_share"), why)),
+        ("prompt tokens from a cache", _cached(cache)),
+    )
+
+
+def _characters(value: object, reason: str) -> str:
+    return unmeasured(reason) if number(value) is None else f"{count(value)} characters"
+
+
+def _cached(cache: Mapping[str, Any]) -> str:
+    if number(cache.get("cached_share")) is None:
+        return unmeasured("the endpoint does not tell")
+    told = f"{count(cache.get('cached_tokens'))} of {count(cache.get('cache_prompt_tokens'))}"
+    return f"{share(cache['cached_share'])} ({told}, over {count(cache.get('cache_reported'))} answers that tell)"
 
 
 def _source(summary: Mapping[str, Any], key: str, reason: str) -> str:

@@ -21,8 +21,8 @@ COLUMNS: Final[tuple[tuple[str, int], ...]] = (("P50", 2), ("P90", 3), ("P99", 5
 
 LABEL: Final[int] = 21
 CELL: Final[int] = 10
-REASONS, FAILURES = 3, 3
-"""Most reasons and kinds of failure on the screen; the files have all of them."""
+REASONS, FAILURES, CAUTIONS = 3, 3, 2
+"""Most reasons, kinds of failure and cautions on the screen; the files have all of them."""
 
 
 def show(summary: Mapping[str, Any], console: Console, path: str = "", plan: Mapping[str, Any] | None = None) -> None:
@@ -89,6 +89,10 @@ def _state(view: View) -> Iterator[Text]:
         yield Text(f"  NOT VALID as a result: {'; '.join(view.invalid)}", style="red")
     if view.violations:
         yield Text(f"  BROKEN INVARIANTS: {'; '.join(view.violations)}", style="red")
+    for one in view.cautions[:CAUTIONS]:
+        yield Text(f"  Read with care: {one}", style="yellow")
+    if len(view.cautions) > CAUTIONS:
+        yield Text(f"  {len(view.cautions) - CAUTIONS} more of these in report.txt", style="yellow")
 
 
 def _table(rows: list[SeriesRow], width: int) -> Iterator[Text]:
@@ -121,7 +125,7 @@ def _facts(view: View) -> Iterator[Row]:
     yield "tokens counted by", tokens["output tokens by"]
     yield "usage vs. reference", tokens["usage against reference"]
     yield "time stamps", view.stamps
-    if delivery["delivered in clumps"] not in ("no", NOT_MEASURED):
+    if delivery["delivered in clumps"] not in ("no", NOT_MEASURED, *view.cautions):
         yield "delivery", delivery["delivered in clumps"]
 
 

@@ -82,6 +82,7 @@ class View:
     state: str
     state_sentence: str
     invalid: tuple[str, ...]
+    cautions: tuple[str, ...]
     accounting: str
     primary: tuple[Primary, ...]
     series: tuple[SeriesRow, ...]
@@ -90,6 +91,7 @@ class View:
     failure_facts: tuple[Row, ...]
     finish: tuple[Row, ...]
     tokens: tuple[Row, ...]
+    prompts: tuple[Row, ...]
     delivery: tuple[Row, ...]
     load: tuple[Row, ...]
     health: tuple[Judged, ...]

@@ -29,38 +29,30 @@ class Worker(IntEnum):
 
     READY = 0  # phase this worker is ready for
     DONE = 1  # number of phases finished
-    IN_FLIGHT = 2
-    ISSUED = 3  # requests issued in this phase
-    COMPLETED = 4  # requests ended in this phase, however
-    READS = 5  # socket reads that carried answers
-    BYTES = 6
-    OPEN = 7  # open connections
-    OPENED = 8  # connections opened so far
-    PEAK = 9  # most requests in flight at once in this phase
-    FAULT = 10  # errno of a fault of this machine (disk full, ...), 0 if none
-    CPU = 11  # ns
-    BEAT = 12  # monotonic ns of the last turn of the loop
-    UNSENT = 13  # claimed and given back because the phase had ended
+    ISSUED = 2  # requests issued in this phase
+    COMPLETED = 3  # requests ended in this phase, however
+    OPEN = 4  # open connections
+    FAULT = 5  # errno of a fault of this machine (disk full, ...), 0 if none
+    UNSENT = 6  # claimed and given back because the phase had ended
 
 
 class Reducer(IntEnum):
     """Cells of one reducer; TTFT_BUCKETS follows."""
 
-    READ = 0  # bytes of spool read
+    PHASE = 0  # phase the counters are of
     SUCCEEDED = 1
     FAILED = 2
     CANCELLED = 3
     OUTPUT_EVENTS = 4
     OUTPUT_TOKENS = 5  # as the server counts
     FAULT = 6
-    DONE = 7  # 1: everything read, rows on disk
-    PHASE = 8  # phase the counters are of
 
 
 TTFT_BUCKETS = 512
 """Live TTFT histogram: bucket = 16 * log2(µs), so each is 4.4 % wide; for the screen only."""
 
-GLOBAL_CELLS, WORKER_CELLS, REDUCER_CELLS = 16, 32, 16 + TTFT_BUCKETS
+GLOBAL_CELLS, WORKER_CELLS, FIRST_BUCKET = 16, 16, 16
+REDUCER_CELLS = FIRST_BUCKET + TTFT_BUCKETS
 
 
 class Control:
@@ -92,6 +84,6 @@ class Control:
         """The live TTFT histogram over all reducers."""
         counts = [0] * TTFT_BUCKETS
         for reducer in self.reducers:
-            for bucket, count in enumerate(reducer[16 : 16 + TTFT_BUCKETS]):
+            for bucket, count in enumerate(reducer[FIRST_BUCKET:]):
                 counts[bucket] += count
         return counts

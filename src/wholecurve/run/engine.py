@@ -85,7 +85,7 @@ class Engine:
         self._issue_ended_ns = 0
         self._start = 0
         self._transport.begin_phase()
-        for cell in (Worker.ISSUED, Worker.COMPLETED, Worker.PEAK, Worker.IN_FLIGHT, Worker.UNSENT):
+        for cell in (Worker.ISSUED, Worker.COMPLETED, Worker.UNSENT):
             self._cells[cell] = 0
         if self._issuing:
             self._get_ready()
@@ -280,7 +280,7 @@ class Engine:
         )  # fmt: skip
         self._cells[Worker.ISSUED] += 1
         if self._in_flight > self._peak:
-            self._peak = self._cells[Worker.PEAK] = self._in_flight
+            self._peak = self._in_flight
         if flight.sent_ns < 0:
             self._transport.serve_waiting()
 
@@ -338,10 +338,7 @@ class Engine:
         if self._tick % LOOK_EVERY_TICKS:
             return
         cells = self._cells
-        cells[Worker.BEAT] = now
-        cells[Worker.IN_FLIGHT] = self._in_flight
         cells[Worker.FAULT] = self._recorder.fault
-        cells[Worker.CPU] = cpu_ns()
         cells[Worker.OPEN] = self._transport.open_connections
         self._transport.stamps.refresh()
         orphaned = os.getppid() != self._parent  # nobody is left to collect what this worker would measure

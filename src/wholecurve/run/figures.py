@@ -20,7 +20,7 @@ from wholecurve.records.write import write_parquet
 from wholecurve.run.clock import wall_iso
 from wholecurve.run.files import tool_commit
 from wholecurve.run.supervise import LoadResult
-from wholecurve.tokens import ResponseRow, Tokenizer, compare_counts, count_answers, count_prompts
+from wholecurve.tokens import Mismatch, ResponseRow, Tokenizer, compare_counts, count_answers, count_prompts
 
 _SAMPLE = NUMBER_NAMES.index("sample")
 _PHASE = NUMBER_NAMES.index("phase")
@@ -154,7 +154,7 @@ def phase_summary(
     if plan.tokenizer is not None:
         good = columns.succeeded
         extra["token_mismatch"] = {
-            what: asdict(compare_counts(_maybe(columns, reference, good), _maybe(columns, usage, good)))
+            what: _mismatch(what, compare_counts(_maybe(columns, reference, good), _maybe(columns, usage, good)))
             for what, reference, usage in (("input", "isl", "usage_input"), ("output", "osl", "usage_output"))
         }
     if conversations is not None:
@@ -170,6 +170,10 @@ def phase_summary(
         git_sha=tool_commit(), extra=extra,
     )  # fmt: skip
     return summary, columns
+
+
+def _mismatch(what: str, found: Mismatch) -> dict[str, Any]:
+    return asdict(found) | {"flagged": found.flagged, "sentence": found.sentence(what)}
 
 
 def _maybe(columns: Any, name: str, mask: Any) -> list[int | None]:

@@ -25,6 +25,7 @@ from wholecurve.run.files import (
     system_description,
     write_atomically,
 )
+from wholecurve.run.hide import Hide
 from wholecurve.run.live import Live
 from wholecurve.run.outgoing import Outgoing
 from wholecurve.run.preflight import Preflight, check_limits
@@ -108,7 +109,7 @@ def finish(
     from wholecurve.run.reduce import read_facts, recover
 
     records = out / "records"
-    recover(records, plan)
+    recover(records, plan, Hide(resolved.secrets) if resolved else None)
     conversations = resolved.conversations if resolved else None
     tokenizer: Any = resolved.tokenizer if resolved else None
     token_facts = write_records(records, plan, tokenizer, conversations, say)

@@ -11,6 +11,7 @@ from wholecurve.model.errors import InputError, SetupError
 from wholecurve.model.plan import Plan, Secrets, Tls
 from wholecurve.model.sample import Sample
 from wholecurve.model.units import NS_PER_S
+from wholecurve.run.hide import Hide
 from wholecurve.wire import DIALECTS, EndFinder, Target, endpoint_url, head_prefix
 
 RETRY_STATUSES = frozenset({429, 500, 502, 503, 504})
@@ -21,7 +22,7 @@ _LENGTH = b"Content-Length: "
 class Outgoing:
     """Builds requests. Holds secrets, so it is never written and has no readable `repr`."""
 
-    __slots__ = ("_dialect", "_model", "_options", "_prefixes", "_retries", "_run_id", "proxy", "proxy_authorization",
+    __slots__ = ("_dialect", "_model", "_options", "_prefixes", "_retries", "_run_id", "hide", "proxy", "proxy_authorization",
                  "targets", "tls")  # fmt: skip
 
     def __init__(self, plan: Plan, secrets: Secrets) -> None:
@@ -30,6 +31,7 @@ class Outgoing:
         self._options = plan.request
         self._model = endpoint.model
         self._retries = plan.limits.retries
+        self.hide = Hide(secrets)
         self.targets: tuple[Target, ...] = tuple(endpoint_url(url, self._dialect.path) for url in endpoint.urls)
         self.proxy = _proxy_address(endpoint.proxy)
         self.proxy_authorization = next((v for n, v in secrets.headers if n.lower() == "proxy-authorization"), None)

@@ -21,6 +21,7 @@ from wholecurve.run.conn import Address
 from wholecurve.run.diagnosis import MODELS_PATH, explain, listed, model_rows, models_request
 from wholecurve.run.examination import Finding, Grade
 from wholecurve.run.exchange import Link, Unreachable
+from wholecurve.run.hide import Hide
 from wholecurve.run.outgoing import Outgoing
 from wholecurve.wire import DIALECTS, Answer, AnswerReader, endpoint_url
 
@@ -46,6 +47,7 @@ class Report:
 
     findings: list[Finding] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    hide: Hide = field(default_factory=Hide)
 
     @property
     def ready(self) -> bool:
@@ -54,15 +56,15 @@ class Report:
 
     def ok(self, name: str, figure: str) -> None:
         """A good finding."""
-        self.findings.append(Finding(name, Grade.OK, figure, ""))
+        self.findings.append(Finding(name, Grade.OK, self.hide(figure), ""))
 
     def warn(self, name: str, figure: str, remedy: str) -> None:
         """Something a run should know about."""
-        self.findings.append(Finding(name, Grade.WARNING, figure, "", remedy))
+        self.findings.append(Finding(name, Grade.WARNING, self.hide(figure), "", self.hide(remedy)))
 
     def problem(self, name: str, figure: str, remedy: str, code: str) -> None:
         """Something that keeps a run from working; `code` is for programs, the first one counts."""
-        self.findings.append(Finding(name, Grade.PROBLEM, figure, "", remedy))
+        self.findings.append(Finding(name, Grade.PROBLEM, self.hide(figure), "", self.hide(remedy)))
         self.facts.setdefault("problem", code)
 
 
@@ -77,7 +79,7 @@ class _Probe:
     def __init__(self, wanted: Wanted, say: Callable[[str], None]) -> None:
         self._wanted = wanted
         self._say = say
-        self._report = Report()
+        self._report = Report(hide=Hide(wanted.secrets))
         self._link: Link | None = None
         self._address: Address | None = None
         self._step = "connection"

@@ -21,8 +21,9 @@ from wholecurve.model.plan import Plan
 from wholecurve.model.record import FailureKind, Outcome
 from wholecurve.records import Row, journal_files, numbers_of, pack_row, places
 from wholecurve.run.clock import sleep_s
-from wholecurve.run.control import TTFT_BUCKETS, Control, Global
+from wholecurve.run.control import FIRST_BUCKET, TTFT_BUCKETS, Control, Global
 from wholecurve.run.control import Reducer as Cell
+from wholecurve.run.hide import Hide
 from wholecurve.run.recorder import spool_name
 from wholecurve.run.spool import END, ISSUED, PART, End, How, Issued, Kind, split_frames
 from wholecurve.wire import DIALECTS, Answer, AnswerReader
@@ -70,6 +71,7 @@ class Reducer:
         number: int = 0,
         skip: frozenset[tuple[int, int]] = frozenset(),
         cells: memoryview | None = None,
+        hide: Hide | None = None,
     ) -> None:
         self._folder = folder
         self._tails = [_Tail(worker, _first_file(folder, worker)) for worker in workers]
@@ -81,6 +83,7 @@ class Reducer:
         self._keep_text = plan.keep_responses or plan.tokenizer is not None
         self._skip = skip
         self._cells = cells
+        self._hide = hide or Hide()
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         self._journal = os.open(folder / f"rows-{number:03d}.journal", flags, 0o600)
         self._facts = os.open(folder / f"facts-{number:03d}.jsonl", flags, 0o600)
@@ -113,8 +116,6 @@ class Reducer:
         for kind, body in frames:
             self._take(tail, kind, body)
         tail.offset += used
-        if self._cells is not None:
-            self._cells[Cell.READ] += used
         if complete and not used and len(data) == 0:
             tail.number += 1
             tail.offset = 0
@@ -187,7 +188,7 @@ class Reducer:
         numbers["user_stamps"] = opened.user_stamps
         if end is not None:
             numbers["completed_ns"] = end.completed_ns
-        texts = (outcome.value, kind.value if kind else None, detail[:DETAIL_CHARS] or None,
+        texts = (outcome.value, kind.value if kind else None, self._hide(detail[:DETAIL_CHARS]) or None,
                  answer.finish_reason if answer else None)  # fmt: skip
         response = _response(answer) if self._keep_text and answer is not None else (None,) * 5
         row = Row(numbers_of(numbers), texts, response, _gaps(answer))
@@ -211,7 +212,7 @@ class Reducer:
             cells[Cell.OUTPUT_TOKENS] += answer.usage.output
         if outcome is Outcome.SUCCEEDED and answer.first_output_ns is not None:
             micros = max(1.0, (answer.first_output_ns - issued.issued_ns) / 1000)
-            cells[16 + min(TTFT_BUCKETS - 1, int(16 * math.log2(micros)))] += 1
+            cells[FIRST_BUCKET + min(TTFT_BUCKETS - 1, int(16 * math.log2(micros)))] += 1
 
     def _write_rows(self) -> None:
         if not self._rows:
@@ -329,11 +330,13 @@ def _response(answer: Answer) -> tuple[str | None, ...]:
     return (answer.text, answer.reasoning or None, calls, answer.first_text, answer.first_reasoning)
 
 
-def reduce_beside_load(folder: Path, number: int, workers: Iterable[int], plan: Plan, control: Control) -> None:
+def reduce_beside_load(
+    folder: Path, number: int, workers: Iterable[int], plan: Plan, control: Control, hide: Hide
+) -> None:
     """The main function of a reducer process: follow the spools until the supervisor says that all is written."""
     _yield_to_everybody(beside_load=True)
     cells = control.reducers[number]
-    reducer = Reducer(folder, workers, plan, number=number, cells=cells)
+    reducer = Reducer(folder, workers, plan, number=number, cells=cells, hide=hide)
     parent, hurried = os.getppid(), False
     while True:
         finishing = control.run[Global.FINISH]  # asked before reading, so that nothing is missed
@@ -348,7 +351,6 @@ def reduce_beside_load(folder: Path, number: int, workers: Iterable[int], plan: 
     if os.getppid() == parent:
         reducer.finish()
     reducer.close()
-    cells[Cell.DONE] = 1
 
 
 def _yield_to_everybody(*, beside_load: bool) -> None:
@@ -361,8 +363,11 @@ def _yield_to_everybody(*, beside_load: bool) -> None:
         os.sched_setscheduler(0, os.SCHED_IDLE if beside_load else os.SCHED_OTHER, os.sched_param(0))
 
 
-def recover(folder: Path, plan: Plan) -> int:
-    """Finish what a killed run left: reduce every spool that is still there. Returns the rows added."""
+def recover(folder: Path, plan: Plan, hide: Hide | None = None) -> int:
+    """Finish what a killed run left: reduce every spool that is still there. Returns the rows added.
+
+    Without `hide` what looks like a key is hidden: the keys themselves are not known any more.
+    """
     workers = sorted({int(path.name.split("-")[1]) for path in folder.glob("spool-*.bin")})
     done: set[tuple[int, int]] = set()
     for path in journal_files(folder):
@@ -370,7 +375,7 @@ def recover(folder: Path, plan: Plan) -> int:
             done.update((place.phase, place.index) for place in places(file))
     if not workers:
         return 0
-    reducer = Reducer(folder, workers, plan, number=len(journal_files(folder)), skip=frozenset(done))
+    reducer = Reducer(folder, workers, plan, number=len(journal_files(folder)), skip=frozenset(done), hide=hide)
     reducer.finish()
     reducer.close()
     with (folder / f"rows-{len(journal_files(folder)) - 1:03d}.journal").open("rb") as file:

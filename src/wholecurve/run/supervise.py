@@ -30,6 +30,9 @@ from wholecurve.run.worker import CRASHED, run_worker
 
 START_LEAD_NS = 2_000_000
 TICK_S = 0.02
+CLAIM_TIMEOUT_S = 5.0
+KILL_AFTER_NS = 10_000_000_000
+"""A worker that has been told to stop now and is still there after so long is killed: Ctrl-C always ends a run."""
 GONE_AFTER_FAILURES = 200
 """So many connections refused in a row, with nothing answered between: the endpoint is gone, go on no longer."""
 
@@ -45,6 +48,20 @@ class LoadResult:
     worker_exits: dict[int, str] = field(default_factory=dict)
     signals: int = 0
     unsent: int = 0
+
+
+class ClaimLock:
+    """The lock around the issue counter. If a worker is killed while it holds it, the others fail instead of hanging."""
+
+    def __init__(self) -> None:
+        self._lock = multiprocessing.get_context("fork").Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=CLAIM_TIMEOUT_S):
+            raise MeasureError("the issue counter is locked by a worker that died")
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 class Supervisor:
@@ -72,6 +89,7 @@ class Supervisor:
         self._result = LoadResult()
         self._deadline: int | None = None
         self._next_show = 0
+        self._kill_at: int | None = None
 
     def run(self) -> LoadResult:
         """Run all phases. Raises MeasureError only if a process could not be started."""
@@ -92,7 +110,7 @@ class Supervisor:
     def _fork(self) -> None:
         lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self._plan.workers > 1:
-            lock = multiprocessing.get_context("fork").Lock()
+            lock = ClaimLock()
         for number in range(self._plan.workers):
             pid = _fork()
             if pid == 0:
@@ -113,7 +131,7 @@ class Supervisor:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             mine = range(number, self._plan.workers, self._reducer_count)
-            reduce_beside_load(self._records, number, mine, self._plan, self._control)
+            reduce_beside_load(self._records, number, mine, self._plan, self._control, self._outgoing.hide)
             code = 0
         except OSError as error:
             self._control.reducers[number][ReducerCell.FAULT] = error.errno or -1
@@ -149,6 +167,8 @@ class Supervisor:
         """Stop issuing (1) or stop now (2). The first reason stands, the stronger level wins."""
         run = self._control.run
         run[Global.STOP] = max(level, run[Global.STOP])
+        if level >= 2 and self._kill_at is None:
+            self._kill_at = monotonic_ns() + KILL_AFTER_NS
         if self._result.state is RunState.COMPLETE:
             self._result.state, self._result.reason = state, reason
 
@@ -192,6 +212,11 @@ class Supervisor:
 
     def _reap(self) -> None:
         """Notice processes that died. A dead worker's requests are lost: the others drain and the run has failed."""
+        if self._kill_at is not None and monotonic_ns() > self._kill_at:
+            self._kill_at = None
+            for pid in self._workers.values():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         for worker, pid in list(self._workers.items()):
             code = _exit_of(pid)
             if code is None:

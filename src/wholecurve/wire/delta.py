@@ -141,7 +141,7 @@ def error_of(document: Mapping[str, Any]) -> str | None:
         if document.get("object") == "error":
             found = document
         elif "choices" not in document and document.get("detail"):
-            found = document["detail"]
+            found = _without_input(document["detail"])
         else:
             return None
     if type(found) is not dict:
@@ -151,6 +151,17 @@ def error_of(document: Mapping[str, Any]) -> str | None:
         return excerpt(json_text(found))
     notes = [f"{key} {found[key]}" for key in ("type", "code") if type(found.get(key)) in (str, int)]
     return excerpt(f"{message} ({', '.join(notes)})" if notes else message)
+
+
+def _without_input(detail: object) -> object:
+    """The faults of a refused body, `place: message` each, without the `input` that repeats what was sent."""
+    if type(detail) is not list or not all(type(one) is dict and type(one.get("msg")) is str for one in detail):
+        return detail
+    places = [one.get("loc") if type(one.get("loc")) is list else [] for one in detail]
+    return "; ".join(
+        f"{'.'.join(str(part) for part in place)}: {one['msg']}" if place else one["msg"]
+        for one, place in zip(detail, places, strict=True)
+    )
 
 
 def text_of(value: object) -> str:
