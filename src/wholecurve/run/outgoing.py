@@ -22,8 +22,8 @@ _LENGTH = b"Content-Length: "
 class Outgoing:
     """Builds requests. Holds secrets, so it is never written and has no readable `repr`."""
 
-    __slots__ = ("_dialect", "_model", "_options", "_prefixes", "_retries", "_run_id", "hide", "proxy", "proxy_authorization",
-                 "targets", "tls")  # fmt: skip
+    __slots__ = ("_dialect", "_model", "_options", "_prefixes", "_retries", "_run_id", "hide", "proxy",
+                 "proxy_authorization", "targets", "tls")  # fmt: skip
 
     def __init__(self, plan: Plan, secrets: Secrets) -> None:
         endpoint = plan.endpoint
