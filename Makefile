@@ -15,8 +15,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python
-PIP_LOG := $(VENV)/pip.log
-PIP_FLAGS := --quiet --quiet --disable-pip-version-check --no-input --log $(PIP_LOG)
+PIP_FLAGS := --quiet --quiet --disable-pip-version-check --no-input
 PYTEST := $(BIN)/python -m pytest
 
 # Tests that measure, or start processes that do, get the machine to themselves; the others run side by side.
@@ -51,7 +50,7 @@ $(VENV)/.made:
 	touch $@
 
 $(VENV)/.runtime: $(VENV)/.made requirements/build.txt requirements/runtime.txt pyproject.toml
-	@echo "installing the pinned packages (about 100 MB, once; log: $(PIP_LOG))"
+	@echo "installing the pinned packages (about 100 MB, once)"
 	@$(BIN)/python -m pip install $(PIP_FLAGS) -r requirements/build.txt -r requirements/runtime.txt
 	@$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -108,6 +108,34 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         ["probe"],
         ["error: wanted a value for --endpoint, got none", "  see wholecurve probe --help"],
     ),
+    "number that fits nowhere": (
+        [*RUN, "--concurrency", "9" * 30],
+        [f"error: load.concurrency: wanted at most 1000000000000, got {'9' * 30}", "  at --concurrency"],
+    ),
+    "workers without end": (
+        [*RUN, "--concurrency", "2", "--workers", "5000"],
+        ["error: workers: wanted at most 256, got 5000", "  at --workers"],
+    ),
+    "slowness that is no number": (
+        ["sim", "--port", "0", "--slow-ms", "nan"],
+        ["error: --slow-ms: wanted 0 to 3600000, got nan"],
+    ),
+    "simulated processes without end": (
+        ["sim", "--port", "0", "--processes", "99999"],
+        ["error: processes must be 256 or fewer, got 99999"],
+    ),
+    "core that is not there": (
+        ["sim", "--port", "0", "--cpu", "123456"],
+        ["error: --cpu: wanted a core of this machine, got 123456"],
+    ),
+    "log where no folder is": (
+        ["sim", "--port", "0", "--truth-log", "nix/log"],
+        ["error: --truth-log: cannot write nix/log: No such file or directory", "  name another file"],
+    ),
+    "model without a name": (
+        ["sim", "--port", "0", "--model", ""],
+        ["error: wanted the name of a model, got an empty one"],
+    ),
     "unknown fault": (
         ["sim", "--fault", "rest=1%"],
         ["error: unknown fault 'rest'"],

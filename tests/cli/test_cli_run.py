@@ -7,12 +7,15 @@ import json
 import os
 import pty
 import re
+import shlex
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_console import FILES, USAGE, begin, console, end, files_of, prompts, run_flags, summary
+from cli_console import FILES, USAGE, begin, console, end, environment, files_of, prompts, run_flags, summary
 
 from wholecurve.cli.inputs import out_folder, resolved_run, safe_name
 from wholecurve.cli.progress import FIRST_LINE_NS, LINE_EVERY_NS, Lines, Silent, bar, counts, progress_for, rates
@@ -47,6 +50,37 @@ def test_json_goes_to_stdout_alone(tmp_path: Path) -> None:
         done = console(*run_flags(server.url, tmp_path, "--json"), cwd=tmp_path)
     assert json.loads(done.out) == summary(tmp_path / "out")
     assert done.errors() == ["files: out/"]
+
+
+def test_result_and_point_are_unverified(tmp_path: Path) -> None:
+    """DESIGN 1: without a record of a registry a result is never presented as anything else."""
+    with ScriptedServer(GOOD) as server:
+        done = console(*run_flags(server.url, tmp_path), cwd=tmp_path)
+    assert summary(tmp_path / "out")["status"] == "unverified"
+    assert "\n  status: unverified\n" in (tmp_path / "out" / "point.yaml").read_text()
+    assert "status: unverified" in done.out
+
+
+def test_standard_streams_that_are_closed_stay_nobodys(tmp_path: Path) -> None:
+    """Else the first files opened would get their numbers, and what is printed would be written into them."""
+    with ScriptedServer(GOOD) as server:
+        flags = run_flags(server.url, tmp_path)
+        closing = f"exec {shlex.join([sys.executable, '-m', 'wholecurve', *flags])} <&- >&- 2>&-"
+        done = subprocess.run(["sh", "-c", closing], cwd=tmp_path, env=environment(), timeout=60)
+    assert done.returncode == 0
+    assert summary(tmp_path / "out")["outcomes"]["succeeded"] == 4
+    assert set(FILES) <= files_of(tmp_path / "out")
+
+
+def test_output_that_cannot_be_printed_loses_nothing(tmp_path: Path) -> None:
+    with ScriptedServer(GOOD) as server, Path("/dev/full").open("wb") as full:
+        done = end(begin(*run_flags(server.url, tmp_path, "--json"), cwd=tmp_path, stdout=full))
+    assert done.code == 4
+    assert done.errors() == [
+        "error: the result could not be printed: No space left on device",
+        "  all of it is on disk; print it again with: wholecurve report out",
+    ]
+    assert summary(tmp_path / "out")["outcomes"]["succeeded"] == 4
 
 
 def test_quiet_prints_nothing(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def _family(pid: int) -> list[Path]:
 
 
 def test_a_refused_key_that_the_endpoint_repeats_is_hidden_from_the_probe(tmp_path: Path) -> None:
-    with ScriptedServer(error_answer(401, {"error": {"message": "wrong key"}})) as server:
+    with ScriptedServer(error_answer(401, {"error": {"message": f"wrong key {KEY}, {TOKEN}"}})) as server:
         done = console("probe", server.url, "--model", "m", *FLAGS[:4], "--json", cwd=tmp_path, env=ENV)
     assert done.code == 3
     assert_hidden(done, tmp_path)
@@ -88,6 +88,7 @@ def test_a_refused_key_that_the_endpoint_repeats_is_hidden_from_the_probe(tmp_pa
     ids=lambda flags: flags[0][:12],
 )
 def test_a_refused_command_line_shows_no_value(flags: list[str], tmp_path: Path) -> None:
+    """SEC-1: what is wrong is named; keys and header values are in no stream and no file."""
     done = console(*run_flags("http://127.0.0.1:9", tmp_path, *FLAGS[:4], *flags), cwd=tmp_path, env=ENV)
     assert done.code == 2
     assert_hidden(done, tmp_path)

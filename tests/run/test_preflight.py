@@ -214,7 +214,7 @@ def test_without_stamps_the_reader_is_warned(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(examination, "receive_stamps", list)
     graded = {finding.name: finding for finding in examine(4, tmp_path)}
     assert graded["kernel stamps"].grade is Grade.WARNING
-    assert graded["kernel stamps"].figure == f"on 0% of {SAMPLES} reads over loopback"
+    assert graded["kernel stamps"].figure == f"on 0 % of {SAMPLES} reads over loopback"
     assert graded["stamp to user space"].figure == "not measured: no stamps"
 
 

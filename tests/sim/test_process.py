@@ -84,6 +84,10 @@ def test_a_port_in_use_is_told() -> None:
     [
         {"port": 70_000},
         {"processes": 0},
+        {"processes": 257},
+        {"slow_ns": -1},
+        {"cpu": -1},
+        {"models": ("sim", "")},
         {"speed": 0.0},
         {"tokens_per_event": 0},
         {"reasoning_field": "thoughts"},

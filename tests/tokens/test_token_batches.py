@@ -84,7 +84,7 @@ def test_text_that_does_not_encode_to_what_was_generated() -> None:
     assert not found.flagged
     assert found.sentence("output") == (
         "output tokens: the server counts 1.03 times the reference tokenizer (median of 3 requests); "
-        "66.7% differ, 33.3% by more than 5 %"
+        "66.7 % differ, 33.3 % by more than 5 %"
     )
 
 

@@ -324,6 +324,8 @@ TABLE: list[tuple[str, bytes, bool, bool, Kind | None, str]] = [
     ("status, as a stream", whole(WORDS[0], status="503 Busy", kind="text/event-stream"), True, False,
      Kind.HTTP_STATUS, "503 Busy: data:"),
     ("redirect", whole(b"", status="307 Moved"), True, False, Kind.HTTP_STATUS, "307 Moved"),
+    ("redirect, whither", whole(b"", status="302 Found", kind="a/b\r\nlocation: https://me:pw@h:1/login?token=xyz"),
+     True, False, Kind.HTTP_STATUS, "302 Found: leads to https://h:1/login, and redirects are not followed"),
     ("whole answer", whole(full(content="hi")), True, False, Kind.NOT_STREAM, "application/json"),
     ("whole error", whole(b'{"error":{"message":"no"}}'), True, False, Kind.STREAM_ERROR, "no"),
     ("page", whole(HTML, kind="text/html; charset=utf-8"), True, False, Kind.NOT_STREAM, "hello"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -50,8 +52,19 @@ def command(
     show_result(result, resolved.plan.to_json(), as_json=False, quiet=False)
     report = (result.folder / "report.html").resolve()
     print(f"\nThe report with all distributions, to open in a browser: {report.as_uri()}")
+    program = as_typed("wholecurve")
     print("\nWhat next:")
-    print("  wholecurve probe http://HOST:PORT      what your own endpoint speaks")
-    print("  wholecurve run --endpoint http://HOST:PORT --model NAME --dataset FILE --concurrency 16")
-    print(f"  wholecurve export requests {result.folder} --format csv      every request, one row each")
+    print(f"  {program} probe http://HOST:PORT      what your own endpoint speaks")
+    print(f"  {program} run --endpoint http://HOST:PORT --model NAME --dataset FILE --concurrency 16")
+    print(f"  {program} export requests {result.folder} --format csv      every request, one row each")
     return result.exit_code
+
+
+def as_typed(name: str) -> str:
+    """This program as it can be typed here: its name if the shell finds it, else the way to it (`make demo`)."""
+    started = Path(sys.argv[0])
+    found = shutil.which(name)
+    if started.name != name or (found is not None and os.path.samefile(found, started)):
+        return name
+    place = os.path.relpath(started)
+    return place if len(place) < len(str(started)) else str(started)

@@ -85,6 +85,7 @@ EXIT_CODES: tuple[tuple[int, str], ...] = (
 
 def entry() -> None:
     """The console script."""
+    open_streams()
     sys.exit(main(sys.argv[1:]))
 
 
@@ -269,6 +270,18 @@ def _unexpected(error: Exception) -> WholecurveError:
         where=place,
         hint="please report it, with what WHOLECURVE_DEBUG=1 prints",
     )
+
+
+def open_streams() -> None:
+    """Standard streams that were closed lead nowhere from here on: else the next file opened would take their number,
+    and what is printed, by us or by a library, would be written into it."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", errors="replace"))
 
 
 def drop_stdout() -> None:

@@ -151,5 +151,5 @@ def rates(live: Live) -> str:
 def bar(share: float | None) -> str:
     """A bar of fixed width; empty where the share is not known."""
     full = round((share or 0.0) * BAR_CELLS)
-    percent = "   ?" if share is None else f"{share:4.0%}"
+    percent = "    ?" if share is None else f"{100 * share:3.0f} %"
     return f"[{'#' * full}{'.' * (BAR_CELLS - full)}] {percent}"

@@ -14,7 +14,7 @@ from wholecurve.cli.inputs import out_folder, resolved_run
 from wholecurve.cli.main import drop_stdout, printable, tell
 from wholecurve.cli.progress import Progress, progress_for
 from wholecurve.config import Resolved, RunFlags
-from wholecurve.model.errors import InterruptedRun
+from wholecurve.model.errors import InterruptedRun, MeasureError
 from wholecurve.run import RunResult, measure
 
 KINDS_SHOWN = 3
@@ -75,6 +75,12 @@ def show_result(result: RunResult, plan: Mapping[str, Any], *, as_json: bool, qu
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # rich turns the first into the second
         drop_stdout()
+    except OSError as error:
+        drop_stdout()
+        raise MeasureError(
+            f"the result could not be printed: {error.strerror}",
+            hint=f"all of it is on disk; print it again with: wholecurve report {result.folder}",
+        ) from None
     for line in closing_words(result, name_folder=as_json and not quiet):
         tell(line)
 
@@ -114,7 +120,8 @@ def failure_words(summary: Mapping[str, Any]) -> list[str]:
     lines = []
     for kind in kinds:
         example = printable(str(kind.get("example") or ""))
-        lines.append(f"  {kind['count']} failed: {kind['sentence']}" + (f" ({example})" if example else ""))
+        more = f" ({example})" if example and example != kind["sentence"] else ""
+        lines.append(f"  {kind['count']} failed: {kind['sentence']}{more}")
     if kinds:
         url = ((summary.get("workload") or {}).get("endpoint") or {}).get("urls") or ["URL"]
         lines.append(f"  what the endpoint speaks is told by: wholecurve probe {url[0].partition('?')[0]}")

@@ -11,6 +11,9 @@ from wholecurve.cli.main import tell
 from wholecurve.model.errors import InputError
 from wholecurve.sim import PROFILES, SimOptions, parse_fault, profile_named, serve
 
+MOST_SLOW_MS = 3_600_000
+"""An hour for a token."""
+
 
 def _flag(name: str, text: str, *, off: str = "") -> Parameter:
     return Parameter(name=name, help=text, negative=off, negative_iterable="")
@@ -60,13 +63,19 @@ def command(
         tokens_per_event=tokens_per_event,
         role_early=role_early,
         faults=tuple(parse_fault(text) for text in fault),
-        slow_ns=round(slow_ms * 1e6),
+        slow_ns=_slow_ns(slow_ms),
         truth_log=truth_log,
         processes=processes,
         cpu=cpu,
     )
     serve(options, ready=_ready)
     return 0
+
+
+def _slow_ns(slow_ms: float) -> int:
+    if not 0 <= slow_ms <= MOST_SLOW_MS:
+        raise InputError(f"--slow-ms: wanted 0 to {MOST_SLOW_MS}, got {slow_ms}")
+    return round(slow_ms * 1e6)
 
 
 def _ready(url: str) -> None:

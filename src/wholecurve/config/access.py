@@ -74,7 +74,10 @@ def _check_proxy(url: str) -> None:
         raise InputError(
             "endpoint.proxy: wanted a proxy without user name and password, which would be written into results"
         )
-    _check_url(url, "endpoint.proxy", "")
+    try:
+        endpoint_url(url, "")
+    except InputError:
+        raise InputError("endpoint.proxy: wanted http://host:port, got something else") from None
     if urlsplit(url).scheme != "http":
         raise InputError(f"endpoint.proxy: wanted http://host:port, got {url_shown(url)}")
 

@@ -31,6 +31,7 @@ _WANTED = {
     "bool_parsing": "true or false",
     "bool_type": "true or false",
     "string_type": "text (put quotes around numbers and words such as on and no)",
+    "string_unicode": "text in UTF-8 (is the locale a UTF-8 one, such as LC_ALL=C.UTF-8?)",
     "string_too_short": "text that is not empty",
     "model_type": "a section of `key: value` lines",
     "model_attributes_type": "a section of `key: value` lines",

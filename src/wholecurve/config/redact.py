@@ -32,8 +32,12 @@ def header_template(name: str, value: str) -> str:
 
 
 def url_secret(url: str) -> str | None:
-    """What in a URL is secret: `user info`, the name of a query parameter, or None."""
-    parts = urlsplit(url)
+    """What in a URL is secret: `user info`, the name of a query parameter, or None. A URL that cannot be taken apart is
+    refused as a URL, by a message that does not show it."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
     if "@" in parts.netloc:
         return "user info"
     return next((f"the query parameter {name!r}" for name, _ in parse_qsl(parts.query) if secret_name(name)), None)

@@ -17,7 +17,6 @@ from wholecurve.datasets import parse_lengths
 from wholecurve.model.errors import InputError
 from wholecurve.model.units import BYTES, NS_PER_MS, NS_PER_S, parse_duration_ns
 
-
 MOST = 10**12
 """Of anything that is counted. Far above what a run can do, and its product with a data set's rows fits 64 bits."""
 

@@ -48,7 +48,7 @@ class WorkloadFacts:
             found.append(f"{self.requests} requests use {sent} distinct prompts; repeats can be served from a cache")
         if self.rows > 1 and self.prefix_share > LONG_PREFIX:
             found.append(
-                f"{self.prefix_share:.0%} of the prompt text begins as another prompt does (longest "
+                f"{100 * self.prefix_share:.0f} % of the prompt text begins as another prompt does (longest "
                 f"{self.prefix_of_two} characters); it can be served from a prefix cache"
             )
         return tuple(found)

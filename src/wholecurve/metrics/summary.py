@@ -25,6 +25,7 @@ from wholecurve.metrics.rate import LegacyRates, e2e_interactivity, legacy_rates
 from wholecurve.metrics.table import METRICS
 from wholecurve.model.plan import Pattern, PhaseKind, Plan
 from wholecurve.model.record import RunState
+from wholecurve.model.status import Status
 
 SUMMARY_SCHEMA: Final[str] = "wholecurve.result_summary/1"
 
@@ -97,6 +98,7 @@ def summarize(
         "run_config": _run_config(plan, phase),
     }
     ours = {
+        "status": Status.UNVERIFIED,
         "phase_name": this.name,
         "started_at": started_at,
         "validity": _validity(state, by_outcome, failures, violations),

@@ -240,10 +240,18 @@ _FACTS: Final[tuple[_Row, ...]] = (
 # fmt: on
 
 
+_ELSEWHERE: Final[Mapping[str, str]] = {
+    "status": "In `result_summary.json` and `point.yaml`: the result's standing, `verified` or `provisional` as copied "
+    "from a registry's record, `unverified` without one",
+}
+"""What the key of a column means outside the records, where that is something else."""
+
+
 def _column(column: Column) -> Name:
     """A column of the records is described where it is declared, in model/record.py; here it only gets its place."""
     label = column.name.removesuffix("_ns").replace("_", " ")
-    return Name(column.name, column.unit, column.type, label, f"{column.meaning}.", "DESIGN 7", Group.COLUMN)
+    meaning = ". ".join(part for part in (column.meaning, _ELSEWHERE.get(column.name)) if part)
+    return Name(column.name, column.unit, column.type, label, f"{meaning}.", "DESIGN 7", Group.COLUMN)
 
 
 def _names() -> dict[str, Name]:

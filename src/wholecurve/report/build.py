@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wholecurve.model.names import NAMES
+from wholecurve.model.status import Status
 from wholecurve.report.evidence import (
     delivery_facts,
     failed,
@@ -27,6 +28,7 @@ from wholecurve.report.view import (
     SERIES_HEADS,
     STAMPS,
     STATES,
+    STATUSES,
     Cell,
     Primary,
     Reason,
@@ -52,6 +54,7 @@ def build_view(summary: Mapping[str, Any], plan: Mapping[str, Any] | None = None
         ),
         state=state,
         state_sentence=STATES.get(state, "") + (f" ({clean(why)})" if why else ""),
+        status=STATUSES.get(str(at(summary, "status")), STATUSES[Status.UNVERIFIED]),
         invalid=texts(summary, "validity", "invalid_reasons"),
         cautions=texts(summary, "cautions"),
         accounting=_accounting(summary),

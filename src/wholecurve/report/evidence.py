@@ -59,7 +59,8 @@ def token_facts(summary: Mapping[str, Any]) -> tuple[Row, ...]:
     compared = number(tokens.get("compared"))
     mismatch = number(tokens.get("relative_mismatch"))
     agree = (
-        f"{mismatch:+.2%} over {count(compared)} requests counted by both, {count(tokens.get('different'))} differ"
+        f"{100 * mismatch:+.2f} % over {count(compared)} requests counted by both, "
+        f"{count(tokens.get('different'))} differ"
         if compared and mismatch is not None
         else unmeasured("no request was counted by both")
     )

@@ -112,11 +112,11 @@ def rate(value: object, unit: str, reason: object = None) -> str:
 
 
 def share(value: object, reason: object = None) -> str:
-    """A share of one as per cent: `0.58%`, `99.9%`."""
+    """A share of one as per cent: `0.58 %`, `99.9 %`."""
     found = number(value)
     if found is None:
         return unmeasured(reason)
-    return f"{100 * found:.0f}%" if found in (0, 1) else f"{_three(100 * found)}%"
+    return f"{100 * found:.0f} %" if found in (0, 1) else f"{_three(100 * found)} %"
 
 
 def ratio(value: object, reason: object = None) -> str:

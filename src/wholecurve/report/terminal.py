@@ -21,6 +21,10 @@ COLUMNS: Final[tuple[tuple[str, int], ...]] = (("P50", 2), ("P90", 3), ("P99", 5
 
 LABEL: Final[int] = 21
 CELL: Final[int] = 10
+NARROW: Final[int] = 9
+"""Width of a column where the terminal has no more to give."""
+HANGING: Final[int] = 2
+"""How much further the rest of an indented line is indented."""
 REASONS, FAILURES, CAUTIONS = 3, 3, 2
 """Most reasons, kinds of failure and cautions on the screen; the files have all of them."""
 
@@ -37,8 +41,14 @@ def show(summary: Mapping[str, Any], console: Console, path: str = "", plan: Map
 
 
 def _print(console: Console, line: Text) -> None:
-    """A line, wrapped where the terminal is narrower."""
-    console.print(_fit(console, line), highlight=False)
+    """A line, wrapped where the terminal is narrower; what an indented line goes on with is indented too."""
+    line = _fit(console, line)
+    indent = len(line.plain) - len(line.plain.lstrip(" "))
+    if not indent or line.cell_len <= console.width:
+        console.print(line, highlight=False)
+        return
+    for number, part in enumerate(line[indent:].wrap(console, max(1, console.width - indent - HANGING))):
+        console.print(Text(" " * (indent + (HANGING if number else 0))) + part, highlight=False)
 
 
 def _fit(console: Console, line: Text) -> Text:
@@ -85,6 +95,7 @@ def _state(view: View) -> Iterator[Text]:
     good = view.state == "complete" and not view.invalid
     yield Text.assemble(("Run: ", "bold"), (view.state.upper(), "bold green" if good else "bold red"))
     yield Text(f"  {view.accounting}")
+    yield Text(f"  status: {view.status}", style="dim")
     if view.invalid:
         yield Text(f"  NOT VALID as a result: {'; '.join(view.invalid)}", style="red")
     if view.violations:
@@ -99,12 +110,13 @@ def _table(rows: list[SeriesRow], width: int) -> Iterator[Text]:
     """As many columns as fit; P90 stays longest."""
     room = max(1, min(len(COLUMNS), (width - LABEL) // CELL - 1))
     shown = COLUMNS if room == len(COLUMNS) else COLUMNS[1:2] if room == 1 else COLUMNS[:room]
-    head = "".join(f"{name:>{CELL}}" for name, _ in shown)
-    yield Text(f"{'':{LABEL}}{'n':>{CELL}}{head}", style="dim")
+    cell = min(CELL, max(NARROW, (width - LABEL) // (1 + len(shown))))
+    head = "".join(f"{name:>{cell}}" for name, _ in shown)
+    yield Text(f"{'':{LABEL}}{'n':>{cell}}{head}", style="dim")
     for row in rows:
         if row.cells:
-            cells = "".join(f"{row.cells[at].text + '*' * row.cells[at].weak:>{CELL}}" for _, at in shown)
-            yield Text(f"{row.label:{LABEL}}{row.n:>{CELL}}{cells}")
+            cells = "".join(f"{row.cells[at].text + '*' * row.cells[at].weak:>{cell}}" for _, at in shown)
+            yield Text(f"{row.label:{LABEL}}{row.n:>{cell}}{cells}")
         else:
             yield _pair(row.label, NOT_MEASURED, "", row.reason)
     if any(row.cells and row.cells[at].weak for row in rows for _, at in shown):

@@ -68,6 +68,7 @@ def _verdict(view: View) -> Iterator[str]:
 def _state(view: View) -> Iterator[str]:
     yield from _wrapped(f"{view.state}: {view.state_sentence}" if view.state_sentence else view.state, "")
     yield from _wrapped(view.accounting, "")
+    yield from _wrapped(f"status: {view.status}", "")
     if view.invalid:
         yield "Not valid as a result:"
         for reason in view.invalid:

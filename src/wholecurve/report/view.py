@@ -81,6 +81,7 @@ class View:
     reasons: tuple[Reason, ...]
     state: str
     state_sentence: str
+    status: str
     invalid: tuple[str, ...]
     cautions: tuple[str, ...]
     accounting: str
@@ -142,6 +143,11 @@ STATES: Final[Mapping[str, str]] = {
     "complete": "everything planned was done",
     "interrupted": "the run was stopped before its end; the figures hold what was recorded until then",
     "failed": "measuring failed; the figures hold what was recorded until then",
+}
+STATUSES: Final[Mapping[str, str]] = {
+    "verified": "verified, by the record of a registry",
+    "provisional": "provisional, by the record of a registry",
+    "unverified": "unverified: no registry has a record of it",
 }
 STAMPS: Final[Mapping[str, str]] = {
     "kernel": "kernel: every read was stamped on arrival",

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Sequence
 
 from wholecurve.model.errors import SetupError
+from wholecurve.model.units import NS_PER_S
 from wholecurve.run.conn import Address
+from wholecurve.run.exchange import UNCONNECTED, Link, Unreachable
 from wholecurve.wire import Target
+
+CHECK_NS = 5 * NS_PER_S
+"""Longest wait for a connection, and for a handshake, before the load."""
 
 
 def resolve_addresses(targets: Sequence[Target], proxy: tuple[str, int] | None) -> tuple[Address, ...]:
@@ -58,21 +64,34 @@ def _reachable(addresses: list[Address]) -> tuple[Address, ...]:
     )  # fmt: skip
 
 
-def check_reachable(addresses: Sequence[Address]) -> None:
-    """Refuse before the load what would fail in every request. Raises SetupError if no address takes a connection."""
+def check_reachable(
+    addresses: Sequence[Address],
+    tls: ssl.SSLContext | None = None,
+    proxy_authorization: str | None = None,
+    *,
+    what: str = "endpoint",
+) -> None:
+    """Refuse before the load what would fail in every request: connection, the proxy's tunnel, certificate.
+
+    `tls` is the context of the run, `what` is behind the addresses: endpoint or proxy. Raises SetupError if no address can be used.
+    """
     faults: list[str] = []
+    beyond: Unreachable | None = None
     for address in addresses:
-        with socket.socket(address.family, socket.SOCK_STREAM) as probe:
-            probe.settimeout(5.0)
-            try:
-                probe.connect(address.sockaddr)
-                return
-            except OSError as error:
-                words = "no answer within 5 s" if isinstance(error, TimeoutError) else error.strerror or str(error)
-                faults.append(f"{address.shown}: {words.lower()}")
+        try:
+            Link(address, tls, CHECK_NS, proxy_authorization).close()
+            return
+        except Unreachable as error:
+            if error.code in UNCONNECTED:
+                faults.append(error.message)
+            else:
+                beyond = beyond or error
+    if beyond is not None:
+        raise SetupError(beyond.message, hint=f"{beyond.hint}; `wholecurve probe` looks closer")
     raise SetupError(
-        f"the endpoint cannot be reached ({'; '.join(faults)})",
-        hint="Is the server up, and host and port right? `wholecurve probe` looks closer.",
+        f"the {what} cannot be reached ({'; '.join(faults)})",
+        hint=f"Is the {'server' if what == 'endpoint' else what} up, and host and port right? "
+        "`wholecurve probe` looks closer.",
     )
 
 

@@ -162,7 +162,7 @@ def _stamp_use(lags: Sequence[int]) -> Finding:
     share = len(lags) / SAMPLES
     grade = Grade.OK if share >= 0.99 else Grade.WARNING
     remedy = "" if grade is Grade.OK else "measure on Linux: without stamps a busy client delays its own clock"
-    figure = f"on {share:.0%} of {SAMPLES} reads over loopback"
+    figure = f"on {100 * share:.0f} % of {SAMPLES} reads over loopback"
     return Finding("kernel stamps", grade, figure, "a stamp on every read", remedy, share)
 
 

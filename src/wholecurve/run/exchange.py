@@ -152,6 +152,10 @@ class Link:
         return sent, False
 
 
+UNCONNECTED = frozenset({"connect_timeout", "refused", "no_route", "connect_failed"})
+"""Codes of `_connect_fault`: nothing was said on the connection, because there was none."""
+
+
 def _connect_fault(error: OSError, shown: str, timeout_ns: int) -> Unreachable:
     if isinstance(error, TimeoutError):
         message = f"{shown} did not answer within {show_duration(timeout_ns)}"

@@ -28,6 +28,9 @@ _OUTCOME = TEXT_NAMES.index("outcome")
 
 Say = Callable[[str], None]
 
+TELL_EVERY = 100_000
+"""Records between two words on the way: short runs need none."""
+
 
 class TokenColumns:
     """Counts tokens of row groups with the reference tokenizer; remembers how it counted."""
@@ -92,7 +95,10 @@ def write_records(
     counter = None
     if tokenizer is not None and conversations is not None:
         counter = TokenColumns(plan, tokenizer, conversations, say)
-    write_parquet(records, keep_responses=plan.keep_responses, count_tokens=counter)
+    write_parquet(
+        records, keep_responses=plan.keep_responses, count_tokens=counter,
+        progress=lambda written: None if written % TELL_EVERY else say(f"{written:,} records written"),
+    )  # fmt: skip
     if counter is None:
         return {}
     return {

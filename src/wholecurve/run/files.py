@@ -12,6 +12,7 @@ import yaml
 
 from wholecurve.model.errors import InputError, MeasureError
 from wholecurve.model.plan import Pattern, PhaseKind, Plan
+from wholecurve.model.status import Status
 
 CLOCK_SCHEMA = "wholecurve.clock/1"
 
@@ -95,6 +96,7 @@ def point_yaml(plan: Plan, summary: Mapping[str, Any], warmup: Mapping[str, Any]
             "tps_per_user": summary.get("tps_per_user"),
             "system_tps_per_kw": None,
             "state": summary.get("state"),
+            "status": summary.get("status", Status.UNVERIFIED.value),
             "health": summary.get("health", {}).get("verdict"),
         },
     }  # fmt: skip

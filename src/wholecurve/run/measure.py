@@ -65,7 +65,9 @@ def measure(resolved: Resolved, out: Path, *, show: Callable[[Live], None], say:
     plan = resolved.plan
     outgoing = Outgoing(plan, resolved.secrets)
     addresses = resolve_addresses(outgoing.targets, outgoing.proxy)
-    check_reachable(addresses)
+    check_reachable(
+        addresses, outgoing.tls, outgoing.proxy_authorization, what="proxy" if outgoing.proxy else "endpoint"
+    )
     preflight = check_limits(plan, addresses)
     for note in preflight.notes:
         say(note)
@@ -215,7 +217,10 @@ def recover_run(folder: Path, say: Say) -> RunResult:
     unfinished = journal_files(records) or list(records.glob("spool-*.bin"))
     if not unfinished:
         raise InputError(f"{folder} has no records to recover", hint="It was stopped before anything was sent.")
-    result = LoadResult(state=RunState.INTERRUPTED, reason="the run was killed; recovered from its records")
+    result = LoadResult(
+        state=RunState.INTERRUPTED,
+        reason="the run did not come to its end (killed, or the disk was full); recovered from its records",
+    )
     if not (folder / "clock.json").exists():
         from wholecurve.run.clock import anchor
 

@@ -51,7 +51,7 @@ class LoadResult:
 
 
 class ClaimLock:
-    """The lock around the issue counter. If a worker is killed while it holds it, the others fail instead of hanging."""
+    """The lock around the issue counter. If a worker is killed while it holds it, the others fail, not hang."""
 
     def __init__(self) -> None:
         self._lock = multiprocessing.get_context("fork").Lock()

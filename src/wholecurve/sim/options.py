@@ -7,8 +7,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from wholecurve.model.errors import InputError
+from wholecurve.model.units import NS_PER_MS
 from wholecurve.sim.faults import FaultShare, check_faults
 from wholecurve.sim.profiles import PROFILES, EngineProfile
+
+MOST_PROCESSES = 256
+"""Each is an engine on a core; thousands would only stop the machine."""
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 
@@ -53,6 +57,14 @@ class SimOptions:
             )
         if not 0 <= self.port <= 65_535:
             raise InputError(f"port must be between 0 and 65535, got {self.port}")
+        if self.processes > MOST_PROCESSES:
+            raise InputError(f"processes must be {MOST_PROCESSES} or fewer, got {self.processes}")
+        if self.slow_ns < 0:
+            raise InputError(f"slow must be 0 or more, got {self.slow_ns / NS_PER_MS:g} ms")
+        if self.cpu is not None and self.cpu < 0:
+            raise InputError(f"cpu must be 0 or more, got {self.cpu}")
+        if not all(self.models):
+            raise InputError("wanted the name of a model, got an empty one")
         for name in ("processes", "tokens_per_event"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be 1 or more, got {getattr(self, name)}")

@@ -17,7 +17,7 @@ from typing import Self
 
 import orjson
 
-from wholecurve.model.errors import SetupError
+from wholecurve.model.errors import InputError, SetupError
 from wholecurve.sim.http_loop import HasFileno
 from wholecurve.sim.options import SimOptions
 from wholecurve.sim.server import SimServer
@@ -38,7 +38,7 @@ def serve(options: SimOptions, *, ready: Callable[[str], None], stop_on: HasFile
     host = f"[{options.host}]" if ":" in options.host else options.host
     with _fork_others(options) as (rank, parent_gone):
         if options.cpu is not None and hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, {options.cpu})
+            _pin(options.cpu)
         if rank:
             listener.close()
             listener = _listen(options, port)
@@ -58,6 +58,14 @@ def serve(options: SimOptions, *, ready: Callable[[str], None], stop_on: HasFile
             server.run()
 
 
+def _pin(cpu: int) -> None:
+    try:
+        os.sched_setaffinity(0, {cpu})
+    except (OSError, OverflowError):
+        known = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
+        raise InputError(f"--cpu: wanted a core of this machine, got {cpu}", hint=f"there are {known}") from None
+
+
 def _listen(options: SimOptions, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
@@ -67,7 +75,9 @@ def _listen(options: SimOptions, port: int) -> socket.socket:
     except OSError as error:
         where = f"{options.host}:{port}"
         hint = "choose another port, or 0 for any free one"
-        raise SetupError(f"cannot listen on {where}: {error.strerror}", hint=hint) from None
+        raise SetupError(
+            f"cannot listen on {where}: {(error.strerror or '').partition(' (while')[0]}", hint=hint
+        ) from None
 
 
 @contextlib.contextmanager

@@ -12,6 +12,8 @@ from typing import BinaryIO
 
 import orjson
 
+from wholecurve.model.errors import InputError
+
 TRUTH_SCHEMA = "wholecurve.truth/1"
 _BUFFER_BYTES = 1 << 20
 
@@ -46,10 +48,16 @@ class TruthLine:
 
 
 class TruthWriter:
-    """Appends lines to a file; `flush` puts them there. The first line names the schema."""
+    """Appends lines to a file; `flush` puts them there. The first line names the schema.
+
+    Raises InputError if the file cannot be opened.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("wb", buffering=_BUFFER_BYTES)
+        try:
+            self._file: BinaryIO = path.open("wb", buffering=_BUFFER_BYTES)
+        except OSError as error:
+            raise InputError(f"--truth-log: cannot write {path}: {error.strerror}", hint="name another file") from None
         self._file.write(orjson.dumps({"schema": TRUTH_SCHEMA}) + b"\n")
 
     def write(self, line: TruthLine) -> None:

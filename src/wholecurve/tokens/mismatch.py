@@ -46,7 +46,8 @@ class Mismatch:
             return f"{what} tokens: no request has both the server's and the reference count"
         return (
             f"{what} tokens: the server counts {self.median_ratio:.4g} times the reference tokenizer (median of "
-            f"{self.compared} requests); {self.unequal_share:.1%} differ, {self.far_share:.1%} by more than 5 %"
+            f"{self.compared} requests); {100 * self.unequal_share:.1f} % differ, "
+            f"{100 * self.far_share:.1f} % by more than 5 %"
         )
 
 

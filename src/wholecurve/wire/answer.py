@@ -293,6 +293,7 @@ class AnswerReader:
             status=head.status if head else None,
             reason=head.reason if head else "",
             content_type=(head.header("content-type") or "") if head else "",
+            location=(head.header("location") or "") if head else "",
             asked_stream=self._stream,
             is_stream=bool(self._is_stream),
             ended=self._http.ended,

@@ -41,6 +41,7 @@ class Facts(NamedTuple):
     status: int | None
     reason: str
     content_type: str
+    location: str
     asked_stream: bool
     is_stream: bool
     ended: bool
@@ -85,7 +86,18 @@ def _no_head(facts: Facts) -> str | None:
 def _bad_status(facts: Facts) -> str | None:
     if facts.status is None or 200 <= facts.status < 300:
         return None
-    return f"{facts.status} {facts.reason}: {page_text(facts.body)}"
+    words = page_text(facts.body)
+    if 300 <= facts.status < 400 and facts.location:
+        words = f"leads to {_without_secrets(facts.location)}, and redirects are not followed"
+    status = f"{facts.status} {facts.reason}".rstrip()
+    return f"{status}: {words}" if words else status
+
+
+def _without_secrets(location: str) -> str:
+    """A URL without its query, and without user info."""
+    scheme, mark, rest = location.partition("?")[0].partition("//")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{authority.rpartition('@')[2]}{slash}{path}"
 
 
 def _not_stream(facts: Facts) -> str | None:

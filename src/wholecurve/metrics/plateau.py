@@ -1,0 +1,195 @@
+"""Plateaus of per-block series: where the gated metrics stand still, which plateau counts, and what came after it.
+
+Selection never looks at how good a figure is: the first plateau that is long enough is taken (White, 1997: choose by
+precision, not by value), for later ones are mostly degradation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from wholecurve.metrics.columns import Floats
+from wholecurve.metrics.trend import MIN_TREND_N, mann_kendall, pettitt, relative_change
+from wholecurve.metrics.window_rules import Gate, State, WindowRules
+
+Z_95 = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Plateau:
+    """Blocks [start, end). bound: the tightest bound of variation that all gating series keep.
+
+    variation, levels: by gate key, coefficient of variation and mean of the series over the plateau.
+    """
+
+    start: int
+    end: int
+    bound: float
+    variation: Mapping[str, float]
+    levels: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """Time a window should last: the largest of three (detector), each in ns.
+
+    floor: the rules' minimum, without which nothing is official. precision: blocks that a noisy series needs for a
+    95 % interval of a given width, 0 if the fewest blocks are enough. relaxation: some latencies of the slowest.
+    """
+
+    floor_ns: int
+    precision_ns: int
+    relaxation_ns: int
+
+    @property
+    def ns(self) -> int:
+        """The largest."""
+        return max(self.floor_ns, self.precision_ns, self.relaxation_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Movement of a series after the window. n: values tested; p: of the trend test on them.
+
+    change: from the window's first block to the last one, as a share of the median. low, high: smallest and largest
+    value of the series from the window on. state is a drift only if the trend is significant and the change counts.
+    """
+
+    key: str
+    state: State
+    n: int
+    p: float
+    change: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class LevelShift:
+    """A step from the window's level to another plateau's. block: where the new level begins; change: as a share.
+
+    confirmed: the change-point test agrees (p below alpha).
+    """
+
+    key: str
+    block: int
+    change: float
+    p: float
+    confirmed: bool
+    plateau: Plateau
+
+
+def movement(values: Floats, rules: WindowRules) -> tuple[State, float]:
+    """(direction of a significant trend, its p), whatever its size; Plateau below four values.
+
+    Four values cannot reach a p of 0.05 however they rise, so values that only rise, or only fall, are a trend too.
+    """
+    if len(values) < MIN_TREND_N or not np.isfinite(values).all():
+        return State.PLATEAU, 1.0
+    trend = mann_kendall(values, alpha=rules.alpha)
+    if trend.p >= rules.alpha and abs(trend.s) < len(values) * (len(values) - 1) // 2:
+        return State.PLATEAU, trend.p
+    return (State.DRIFTING_UP if trend.s > 0 else State.DRIFTING_DOWN), trend.p
+
+
+def state_of(values: Floats, rules: WindowRules) -> State:
+    """Movement that counts: a significant trend of at least `min_change` from end to end."""
+    change = relative_change(values) if len(values) >= MIN_TREND_N and np.isfinite(values).all() else None
+    if change is None or abs(change) < rules.min_change:
+        return State.PLATEAU
+    return movement(values, rules)[0]
+
+
+def variation(values: Floats) -> float:
+    """Coefficient of variation, sample form; infinite where it is not defined, so that no bound is kept."""
+    mean = float(values.mean())
+    return float(values.std(ddof=1)) / mean if len(values) > 1 and mean > 0 else float("inf")
+
+
+def admissible(series: Mapping[str, Floats], start: int, end: int, rules: WindowRules) -> bool:
+    """True if every gating series stands still over blocks [start, end): within its last bound, and without a trend."""
+    for gate in rules.gates:
+        if gate.gates:
+            values = series[gate.key][start:end]
+            if not np.isfinite(values).all() or variation(values) > gate.cov_bounds[-1]:
+                return False
+            if state_of(values, rules) is not State.PLATEAU:
+                return False
+    return True
+
+
+def plateaus(series: Mapping[str, Floats], start: int, end: int, rules: WindowRules) -> tuple[Plateau, ...]:
+    """The plateaus of blocks [start, end), in order: each grown from its first block until it is one no more."""
+    found: list[Plateau] = []
+    least = rules.min_super_passes
+    while start + least <= end:
+        stop = start + least
+        if not admissible(series, start, stop, rules):
+            start += 1
+            continue
+        while stop < end and admissible(series, start, stop + 1, rules):
+            stop += 1
+        found.append(_plateau(series, start, stop, rules))
+        start = stop
+    return tuple(found)
+
+
+def required(plateau: Plateau, block_span_ns: float, latency_ns: float, rules: WindowRules) -> Required:
+    """Time this plateau should last. block_span_ns: typical issue span of a block; latency_ns: of the slow requests."""
+    key = next(gate.key for gate in rules.gates if gate.gates)
+    blocks = ceil((Z_95 * plateau.variation[key] / rules.precision) ** 2)
+    precision = blocks * block_span_ns if blocks > rules.min_super_passes else 0
+    return Required(rules.min_duration_ns, round(precision), round(rules.relaxation * latency_ns))
+
+
+def drifts(series: Mapping[str, Floats], window: Plateau, end: int, rules: WindowRules) -> tuple[Drift, ...]:
+    """What each series does in blocks [window.end, end): one row per gate that has values.
+
+    A tail too short for the test is tested together with the window, since a climb that ended the window is in both.
+    """
+    rows = (_drift(gate, series[gate.key], window, end, rules) for gate in rules.gates)
+    return tuple(row for row in rows if row is not None)
+
+
+def level_shift(
+    series: Mapping[str, Floats], window: Plateau, found: tuple[Plateau, ...], rules: WindowRules
+) -> LevelShift | None:
+    """The first later plateau on a materially other level, a confirmed one before one that is not; None without."""
+    shifts: list[LevelShift] = []
+    for later in (plateau for plateau in found if plateau.start >= window.end):
+        for gate in (gate for gate in rules.gates if gate.gates):
+            change = later.levels[gate.key] / window.levels[gate.key] - 1
+            values = series[gate.key][window.start : later.end]
+            places = np.flatnonzero(np.isfinite(values))
+            step = pettitt(values[places])
+            if abs(change) >= rules.min_change and step is not None:
+                block = window.start + int(places[step.index])
+                shifts.append(LevelShift(gate.key, block, change, step.p, step.p < rules.alpha, later))
+    return next((shift for shift in shifts if shift.confirmed), shifts[0] if shifts else None)
+
+
+def _plateau(series: Mapping[str, Floats], start: int, end: int, rules: WindowRules) -> Plateau:
+    parts = {gate.key: series[gate.key][start:end] for gate in rules.gates if gate.gates}
+    spread = {key: variation(values) for key, values in parts.items()}
+    bound = max(
+        next(one for one in gate.cov_bounds if spread[gate.key] <= one) for gate in rules.gates if gate.key in spread
+    )
+    return Plateau(start, end, bound, spread, {key: float(values.mean()) for key, values in parts.items()})
+
+
+def _drift(gate: Gate, values: Floats, window: Plateau, end: int, rules: WindowRules) -> Drift | None:
+    whole, tail = (values[start:end] for start in (window.start, window.end))
+    whole, tail = whole[np.isfinite(whole)], tail[np.isfinite(tail)]
+    if not len(whole):
+        return None
+    tested = tail if len(tail) >= MIN_TREND_N else whole if len(tail) else tail
+    direction, p = movement(tested, rules)
+    change = relative_change(whole) or 0.0
+    same_way = (change > 0) == (direction is State.DRIFTING_UP)
+    counts = direction is not State.PLATEAU and same_way and abs(change) >= rules.min_change
+    state = direction if counts else State.PLATEAU
+    return Drift(gate.key, state, len(tested), p, change, float(whole.min()), float(whole.max()))

@@ -1,0 +1,375 @@
+"""Steady state of a run: where it is, whether it lasted, and which figures are official.
+
+Crop the ramp, cut the drain if that is safe, find plateaus of TPOT over super-passes, take the first that is long
+enough, then say what happened after it. Source: rules.md section 10 (words, status, verdict, basis) and
+reference-client.md section 13.3 (detector); every number is in `window_rules.THRESHOLDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wholecurve.metrics.columns import Columns, Floats
+from wholecurve.metrics.latency import latency, tpot
+from wholecurve.metrics.official import Figure, completed_tokens_per_s, figures
+from wholecurve.metrics.plateau import (
+    Drift,
+    LevelShift,
+    Plateau,
+    Required,
+    drifts,
+    level_shift,
+    plateaus,
+    required,
+    state_of,
+)
+from wholecurve.metrics.quantile import percentile_of
+from wholecurve.metrics.superpass import Blocks, Cut, cut_blocks, drain_blocks, invariant, ramp_blocks
+from wholecurve.metrics.window_rules import DECISIONS, Basis, Flag, State, Status, Verdict, WindowRules
+from wholecurve.model.plan import Pattern
+from wholecurve.model.units import NS_PER_S, show_duration
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyWindow:
+    """The window: requests issued in it, from the first issue to the last.
+
+    super_pass_start, super_pass_end: first and last super-pass, from 0; None when the run was cut into other blocks.
+    super_passes: how many super-passes of requests it holds. start_ns, end_ns: monotonic, as in the records.
+    plateau_index: its place among the plateaus; those before it were too short. required: the time it should last.
+    low_confidence: True unless the run is windowable. completed_tps: tokens completed in the span / the span.
+    """
+
+    super_pass_start: int | None
+    super_pass_end: int | None
+    super_passes: float
+    requests: int
+    succeeded: int
+    start_ns: int
+    end_ns: int
+    duration_ns: int
+    plateau: Plateau
+    plateau_index: int
+    required: Required
+    low_confidence: bool
+    completed_tps: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyState:
+    """What may be said of a run's steadiness.
+
+    status, verdict: None when a steady state does not apply to the run; `reason` says why, as it does when the basis
+    is `total`. cut: how the run was cut into blocks, None if it was not. ramp_blocks, drain_blocks: cropped at the
+    front, cut at the end. state: movement of each series inside the window (of all blocks left, without a window).
+    drifts: movement after the window. anomaly: a confirmed step to another plateau. series: per block by gate key, for
+    charts, None where nothing was measured; block_starts_ns beside it. figures: the headline figures.
+    """
+
+    status: Status | None
+    verdict: Verdict | None
+    basis: Basis
+    flag: Flag
+    reason: str | None
+    window: SteadyWindow | None
+    cut: Cut | None
+    ramp_blocks: int
+    drain_blocks: int
+    state: Mapping[str, State]
+    drifts: tuple[Drift, ...]
+    anomaly: LevelShift | None
+    plateaus: tuple[Plateau, ...]
+    block_starts_ns: tuple[int, ...]
+    series: Mapping[str, tuple[float | None, ...]]
+    figures: tuple[Figure, ...]
+    cautions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """Blocks [start, stop) are looked at; what was left out at either end, and what is to be said about it."""
+
+    start: int
+    stop: int
+    drain: int
+    cautions: tuple[str, ...]
+
+
+def steady_state(
+    columns: Columns,
+    rules: WindowRules,
+    *,
+    rows: int,
+    pattern: Pattern,
+    concurrency: int | None = None,
+    agentic: bool | None = None,
+) -> SteadyState:
+    """Steady state of one performance phase.
+
+    columns: its requests, in any order. rows: size of the data set. concurrency: the target, in a closed loop. agentic:
+    None takes any run with a second turn as agentic. Open loops get a window and a verdict, but the rules know an
+    official window only for fixed concurrency, so their basis is `total`.
+    """
+    why_not = _not_applicable(columns, pattern, agentic)
+    if why_not is not None:
+        return _without(columns, why_not)
+    closed = pattern is Pattern.CONCURRENCY
+    blocks = cut_blocks(columns, rows, rules)
+    edges = _edges(columns, blocks, rules, concurrency if closed else None)
+    found = plateaus(blocks.series, edges.start, edges.stop, rules) if blocks.cut.passes >= 1 else ()
+    needs = [_required(columns, blocks, one, rules) for one in found]
+    at = choose([blocks.span_ns(one.start, one.end) for one in found], needs)
+    chosen = None if at is None else found[at]
+    span_ns = blocks.span_ns(chosen.start, chosen.end) if chosen else 0
+    status = coverage(blocks.cut, _passes(blocks.cut, chosen), span_ns, rules)
+    moves = drifts(blocks.series, chosen, edges.stop, rules) if chosen else ()
+    shift = level_shift(blocks.series, chosen, found, rules) if chosen else None
+    seen = verdict(chosen is not None, _gating(moves, rules), shift)
+    basis, flag = decide(status, seen, in_scope=closed)
+    reason = _reason(blocks.cut, status, chosen is not None, span_ns, rules, closed)
+    looked = (chosen.start, chosen.end) if chosen else (edges.start, edges.stop)
+    return SteadyState(
+        status=status,
+        verdict=seen,
+        basis=basis,
+        flag=flag,
+        reason=reason,
+        window=None if at is None else _window(columns, blocks, found, at, needs[at], status),
+        cut=blocks.cut,
+        ramp_blocks=edges.start,
+        drain_blocks=edges.drain,
+        state={key: state_of(values[slice(*looked)], rules) for key, values in blocks.series.items()},
+        drifts=moves,
+        anomaly=shift if shift is not None and shift.confirmed else None,
+        plateaus=found,
+        block_starts_ns=tuple(blocks.starts_ns.tolist()),
+        series={key: _plain(values) for key, values in blocks.series.items()},
+        figures=figures(
+            columns,
+            blocks,
+            looked if chosen else None,
+            basis=basis,
+            reason=reason,
+            drifts={move.key: move for move in _gating(moves, rules)},
+        ),
+        cautions=edges.cautions + _cautions(blocks, found, at, needs, moves, shift, edges.stop, rules),
+    )
+
+
+def coverage(cut: Cut, window_passes: float, span_ns: int, rules: WindowRules) -> Status:
+    """Status of rules.md section 10.2. window_passes: whole super-passes of the window, 0 without one."""
+    if cut.passes < 1:
+        return Status.PARTIAL_DATASET
+    if window_passes < rules.min_super_passes:
+        return Status.INSUFFICIENT_PASSES
+    return Status.INSUFFICIENT_DURATION if span_ns < rules.min_duration_ns else Status.WINDOWABLE
+
+
+def verdict(found: bool, moves: Sequence[Drift], shift: LevelShift | None) -> Verdict:
+    """Verdict of rules.md section 10.3. Of several the worst: rising, falling, another plateau."""
+    states = {move.state for move in moves}
+    if not found:
+        return Verdict.NOT_FOUND
+    if State.DRIFTING_UP in states:
+        return Verdict.DRIFTING_UP
+    if State.DRIFTING_DOWN in states:
+        return Verdict.DRIFTING_DOWN
+    return Verdict.ANOMALY if shift is not None and shift.confirmed else Verdict.STEADY
+
+
+def decide(status: Status, seen: Verdict, *, in_scope: bool) -> tuple[Basis, Flag]:
+    """Official basis and flag (rules.md section 10.3, choice C2). Raises ValueError for windowable without a window."""
+    if not in_scope:
+        return Basis.TOTAL, Flag.OUT_OF_SCOPE
+    if status is not Status.WINDOWABLE:
+        return Basis.TOTAL, Flag.FALLBACK
+    if seen not in DECISIONS:
+        raise ValueError(f"a {status} run cannot have the verdict {seen!r}: the block is inconsistent")
+    return DECISIONS[seen]
+
+
+def choose(spans_ns: Sequence[int], needs: Sequence[Required]) -> int | None:
+    """Place of the plateau to report: the first that lasts long enough for detector and rules, else the first for the
+    rules, else the longest, else None."""
+    for wanted in ([need.ns for need in needs], [need.floor_ns for need in needs]):
+        for at, (span, least) in enumerate(zip(spans_ns, wanted, strict=True)):
+            if span >= least:
+                return at
+    return max(range(len(spans_ns)), key=lambda at: spans_ns[at], default=None)
+
+
+def submission_block(state: SteadyState) -> dict[str, Any] | None:
+    """The `steady_state` map of point.yaml, plain values; None when a steady state does not apply.
+
+    Keys as official-tools.md B.3: super-passes from 0, both ends included.
+    """
+    if state.status is None or state.verdict is None or state.cut is None:
+        return None
+    gating = {plateau_key for plateau in state.plateaus for plateau_key in plateau.levels}
+    block: dict[str, Any] = {
+        "status": str(state.status),
+        "verdict": str(state.verdict),
+        "state": {key: str(value) for key, value in state.state.items() if key in gating or not gating},
+    }
+    if state.window is not None:
+        block["window"] = {
+            "super_pass_start": state.window.super_pass_start,
+            "super_pass_end": state.window.super_pass_end,
+            "super_pass_size": state.cut.pass_size,
+            "n_samples": state.window.requests,
+            "duration_s": state.window.duration_ns / NS_PER_S,
+        }
+        if state.window.super_pass_start is None:
+            del block["window"]["super_pass_start"], block["window"]["super_pass_end"]
+    if state.anomaly is not None:
+        block["anomaly"] = shift_sentence(state.anomaly, state.cut)
+    return block
+
+
+def shift_sentence(shift: LevelShift, cut: Cut) -> str:
+    """A step in words."""
+    place = int(shift.block * cut.block_size // cut.pass_size)
+    return f"level shift at super-pass {place}: {shift.key} {shift.change:+.1%} (change-point test p = {shift.p:.2g})"
+
+
+def _not_applicable(columns: Columns, pattern: Pattern, agentic: bool | None) -> str | None:
+    turns = columns["turn"][columns.known("turn")]
+    if agentic or (agentic is None and len(turns) and int(turns.max()) > 0):
+        return "agentic: turns wait for each other and no pass repeats, so the whole run is the basis"
+    if pattern is Pattern.OFFLINE:
+        return "offline: all requests are issued at once, so issue time has no window; the whole run is the basis"
+    if not columns.known("issued_ns").any():
+        return "no request was issued"
+    if not np.isfinite(tpot(columns)[columns.succeeded]).any():
+        return "TPOT was not measured (it needs streamed answers and token counts), and it alone shows steadiness"
+    return None
+
+
+def _without(columns: Columns, reason: str) -> SteadyState:
+    total = figures(columns, None, None, basis=Basis.TOTAL, reason=reason, drifts={})
+    return SteadyState(
+        *(None, None, Basis.TOTAL, Flag.OUT_OF_SCOPE, reason, None, None, 0, 0),
+        *({}, (), None, (), (), {}, total, ()),
+    )
+
+
+def _edges(columns: Columns, blocks: Blocks, rules: WindowRules, concurrency: int | None) -> _Edges:
+    """Ramp and drain."""
+    start, reached = ramp_blocks(columns, blocks, rules, concurrency)
+    said = [] if reached else [f"{concurrency} requests were never in flight at once: the end of the ramp is a guess"]
+    drain = drain_blocks(blocks, start, rules)
+    if drain:
+        members = blocks.members(start, blocks.cut.blocks)
+        spread, skew, safe = invariant(tpot(columns)[members][columns.succeeded[members]], rules)
+        if not safe:
+            said.append(
+                f"the last {drain} blocks ran mostly while the load fell and are kept: TPOT depends on the request "
+                f"(spread {spread:.1%}, limit {rules.tail_spread:.1%}; skew {skew:.1%}, limit {rules.tail_skew:.1%})"
+            )
+            drain = 0
+    return _Edges(start, blocks.cut.blocks - drain, drain, tuple(said))
+
+
+def _required(columns: Columns, blocks: Blocks, plateau: Plateau, rules: WindowRules) -> Required:
+    """Time a plateau should last. A block lasts from its first issue to that of the next."""
+    members = blocks.members(plateau.start, plateau.end)
+    slow = percentile_of(latency(columns)[members][columns.succeeded[members]], rules.relaxation_percentile)
+    spans = np.diff(blocks.starts_ns[plateau.start : plateau.end])
+    return required(plateau, float(np.median(spans)), float(slow or 0), rules)
+
+
+def _passes(cut: Cut, plateau: Plateau | None) -> float:
+    """Whole super-passes of a plateau; blocks of any mix are none."""
+    whole = plateau is not None and cut.aligned
+    return (plateau.end - plateau.start) * cut.block_size / cut.pass_size if plateau and whole else 0.0
+
+
+def _gating(moves: Sequence[Drift], rules: WindowRules) -> list[Drift]:
+    gates = {gate.key for gate in rules.gates if gate.gates}
+    return [move for move in moves if move.key in gates]
+
+
+def _window(
+    columns: Columns, blocks: Blocks, found: Sequence[Plateau], at: int, need: Required, status: Status
+) -> SteadyWindow:
+    plateau, cut = found[at], blocks.cut
+    per_block = cut.block_size // cut.pass_size
+    members = blocks.members(plateau.start, plateau.end)
+    start_ns, span = int(blocks.starts_ns[plateau.start : plateau.end].min()), blocks.span_ns(plateau.start, plateau.end)
+    return SteadyWindow(
+        super_pass_start=plateau.start * per_block if cut.aligned else None,
+        super_pass_end=plateau.end * per_block - 1 if cut.aligned else None,
+        super_passes=len(members) / cut.pass_size,
+        requests=len(members),
+        succeeded=int(columns.succeeded[members].sum()),
+        start_ns=start_ns,
+        end_ns=start_ns + span,
+        duration_ns=span,
+        plateau=plateau,
+        plateau_index=at,
+        required=need,
+        low_confidence=status is not Status.WINDOWABLE,
+        completed_tps=completed_tokens_per_s(columns, blocks, (plateau.start, plateau.end)),
+    )
+
+
+def _reason(cut: Cut, status: Status, found: bool, span_ns: int, rules: WindowRules, in_scope: bool) -> str | None:
+    """Why the basis is the whole run; None if it is not."""
+    if not in_scope:
+        return "the rules know an official window only at fixed concurrency; the window is shown beside the whole run"
+    if status is Status.PARTIAL_DATASET:
+        return f"the run issued {cut.requests} requests, less than one pass of {cut.pass_size}"
+    if status is Status.INSUFFICIENT_DURATION:
+        wanted = show_duration(rules.min_duration_ns)
+        return f"the steady window spans {show_duration(span_ns)} of issue time, wanted {wanted}: run longer"
+    if status is Status.WINDOWABLE:
+        return None
+    if cut.passes < rules.passes_needed:
+        return f"the run has {cut.passes:.3g} passes of the data set, wanted at least {rules.passes_needed}"
+    return "the window is shorter than the rules want" if found else "no plateau: the figures never stood still"
+
+
+def _cautions(
+    blocks: Blocks,
+    found: Sequence[Plateau],
+    at: int | None,
+    needs: Sequence[Required],
+    moves: Sequence[Drift],
+    shift: LevelShift | None,
+    stop: int,
+    rules: WindowRules,
+) -> tuple[str, ...]:
+    """What a reader of the window should know; none of it changes the verdict."""
+    said: list[str] = []
+    if not blocks.cut.aligned:
+        said.append(f"too few passes: cut into blocks of {blocks.cut.block_size} requests, whose mix of work may differ")
+    if at is None:
+        return tuple(said)
+    window, span = found[at], blocks.span_ns(found[at].start, found[at].end)
+    if at:
+        said.append(f"{at} earlier plateaus were too short to count")
+    if rules.min_duration_ns <= span < needs[at].ns:
+        short = f"the window lasts {show_duration(span)}, and should last {show_duration(needs[at].ns)}"
+        why = "by the slowest latencies" if needs[at].ns == needs[at].relaxation_ns else "by its own noise"
+        said.append(f"{short} {why}")
+    gating = {move.key for move in _gating(moves, rules)}
+    said += [
+        f"{move.key} moves by {move.change:+.1%} over the rest of the run: the window is a local plateau"
+        for move in moves
+        if move.state is not State.PLATEAU and move.key not in gating
+    ]
+    if shift is not None and not shift.confirmed:
+        said.append(f"{shift_sentence(shift, blocks.cut)}: not confirmed, too few super-passes or too much noise")
+    after = {block for one in found for block in range(one.start, one.end)}
+    loose = sum(block not in after for block in range(window.end, stop))
+    if loose:
+        said.append(f"{loose} of {stop - window.end} blocks after the window are on no plateau")
+    return tuple(said)
+
+
+def _plain(values: Floats) -> tuple[float | None, ...]:
+    return tuple(value if np.isfinite(value) else None for value in values.tolist())
