@@ -16,6 +16,7 @@ BIN := $(VENV)/bin
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
 CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python
 PIP_FLAGS := --quiet --quiet --disable-pip-version-check --no-input
+NO_PACKAGES := echo "error: packages could not be installed; what pip warns of is shown by: make install PIP_FLAGS=" >&2; exit 3
 PYTEST := $(BIN)/python -m pytest
 
 # Tests that measure, or start processes that do, get the machine to themselves; the others run side by side.
@@ -51,13 +52,13 @@ $(VENV)/.made:
 
 $(VENV)/.runtime: $(VENV)/.made requirements/build.txt requirements/runtime.txt pyproject.toml
 	@echo "installing the pinned packages (about 100 MB, once)"
-	@$(BIN)/python -m pip install $(PIP_FLAGS) -r requirements/build.txt -r requirements/runtime.txt
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -r requirements/build.txt -r requirements/runtime.txt || { $(NO_PACKAGES); }
 	@$(BIN)/python -m pip install $(PIP_FLAGS) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt
 	@echo "installing the test tools"
-	@$(BIN)/python -m pip install $(PIP_FLAGS) -r requirements/dev.txt
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -r requirements/dev.txt || { $(NO_PACKAGES); }
 	@touch $@
 
 install: $(VENV)/.runtime

@@ -349,10 +349,14 @@ PITFALLS: Final[tuple[tuple[str, str, Where], ...]] = (
     ("SEC-5", "prompts in logs", "cli/test_cli_pitfalls.py::test_a_refused_body_is_told_without_what_was_sent"),
     # Comparison
     ("CMP-1", "per-device rates of split systems", Later.COMPARISON),
-    ("CMP-2", "points outside the frame", Later.COMPARISON),
-    ("CMP-3", "the planned rate on the axis", Later.COMPARISON),
+    ("CMP-2", "points outside the frame", "curve/test_curve_meanings.py::test_cmp_2_no_value_is_hidden_by_its_size"),
+    ("CMP-3", "the planned rate on the axis", "curve/test_curve_meanings.py::test_cmp_3_the_axis_is_the_achieved_rate"),
     ("CMP-4", "other output lengths compared", Later.COMPARISON),
     ("CMP-5", "noise read as a change", Later.COMPARISON),
-    ("CMP-6", "a frontier of another axis", Later.COMPARISON),
+    (
+        "CMP-6",
+        "a frontier of another axis",
+        "curve/test_curve_front.py::test_cmp_6_the_front_is_worked_out_again_for_other_axes",
+    ),
     ("CMP-7", "cost figures on mixed bases", Later.COMPARISON),
 )

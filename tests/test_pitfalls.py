@@ -81,4 +81,4 @@ def test_nothing_waits_that_has_a_test() -> None:
         for test, (name, text) in texts.items()
         if says(name, text, number)
     }
-    assert both == {}
+    assert both == {}, "the test is there: write it into the table"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -172,3 +175,16 @@ def test_the_ci_script_runs_the_same_tests_as_a_developer() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     assert "make test" in script
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o100
+
+
+def test_the_wheel_holds_every_file_of_the_package(tmp_path: Path) -> None:
+    """Templates, styles, prompts and rules too: an installed package has no source tree to fall back on."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if name.startswith("wholecurve/")}
+    source = ROOT / "src"
+    wanted = {path.relative_to(source).as_posix() for path in repository_files() if source in path.parents}
+    assert wanted - held == set()
+    assert {Path(name).suffix for name in held} >= {".py", ".j2", ".css", ".jsonl"}

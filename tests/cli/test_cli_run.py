@@ -206,6 +206,8 @@ def test_what_is_not_known_yet_is_said_to_be_so() -> None:
     assert rates(early) == "no output yet, TTFT P90 not known yet, time left not known"
     assert rates(live(output_tokens=0)).startswith("400 output events/s")
     assert counts(live(draining=True)).endswith(", waiting for the last answers")
+    assert rates(live(draining=True)) == "500 tokens/s, TTFT P90 12.3 ms", "how long answers take is not known"
+    assert rates(live(ended=100)) == "500 tokens/s, TTFT P90 12.3 ms", "nothing is left"
 
 
 def test_ctrl_c_says_once_what_it_does() -> None:

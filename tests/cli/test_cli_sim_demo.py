@@ -7,11 +7,13 @@ import re
 import signal
 import urllib.parse
 import urllib.request
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from cli_console import FILES, begin, console, end, files_of, summary
 
+from wholecurve.cli.demo import PROMPTS, as_typed
 from wholecurve.cli.main import main
 from wholecurve.testing import ScriptedServer, error_answer
 
@@ -73,6 +75,36 @@ def test_demo_measures_and_says_what_next(tmp_path: Path) -> None:
     next_steps = done.out.partition("What next:\n")[2].splitlines()
     assert len(next_steps) == 3
     assert all(line.startswith("  wholecurve ") for line in next_steps)
+
+
+def test_the_demo_repeats_no_prompt_and_shares_few_beginnings() -> None:
+    """DAT-2: with more rows than a demo sends, nothing it shows was served from a prompt cache."""
+    rows = [json.loads(line)["prompt"] for line in PROMPTS.read_text(encoding="utf-8").splitlines()]
+    assert len(set(rows)) == len(rows) >= 512
+    assert max(Counter(row.partition(":")[0] for row in rows).values()) == 8
+
+
+@pytest.mark.parametrize(
+    ("started", "on_path", "typed"),
+    [
+        (".venv/bin/wholecurve", None, ".venv/bin/wholecurve"),
+        (".venv/bin/wholecurve", "other/wholecurve", ".venv/bin/wholecurve"),
+        (".venv/bin/wholecurve", ".venv/bin/wholecurve", "wholecurve"),
+        ("wholecurve/__main__.py", None, "wholecurve"),
+    ],
+    ids=["make demo", "another one is found", "activated", "python -m"],
+)
+def test_what_next_names_the_program_as_it_can_be_typed(
+    started: str, on_path: str | None, typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in {started, on_path} - {None}:
+        place = tmp_path / str(name)
+        place.parent.mkdir(parents=True)
+        place.touch(mode=0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(tmp_path / started), "demo"])
+    monkeypatch.setenv("PATH", str((tmp_path / on_path).parent) if on_path else str(tmp_path))
+    assert as_typed("wholecurve") == typed
 
 
 def test_doctor(tmp_path: Path) -> None:

@@ -235,6 +235,16 @@ def test_the_terminal_report_is_one_screen_and_ends_with_the_place_of_the_files(
     assert "\x1b" not in text, "no colour where there is no terminal"
 
 
+def test_what_an_indented_line_goes_on_with_is_indented_further() -> None:
+    caution = "words " * 30
+    lines = shown(SUMMARY | {"cautions": [caution.strip()]}).splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("  Read with care: "))
+    rest = lines[first + 1 : lines.index("", first)]
+    assert len(rest) >= 2
+    assert all(re.match(r" {4}\S", line) and len(line.rstrip()) <= 80 for line in rest)
+    assert " ".join(" ".join([lines[first], *rest]).split()) == f"Read with care: {caution.strip()}"
+
+
 def test_a_long_path_is_never_broken() -> None:
     path = "runs/" + "a-long-name-" * 12 + "end"
     assert f"Files: {path}\n" in shown(SUMMARY, width=40, path=path)

@@ -172,7 +172,7 @@ def test_plan_comes_back_from_its_file():
 def test_plan_file_names_no_folder_of_this_machine():
     from wholecurve.model.plan import Tls
 
-    plan = plan_for(["https://h"], [phase()], tls=Tls(ca_file="/home/somebody/ca.pem", client_key="/secret/k.pem"))
+    plan = plan_for(["https://h"], [phase()], tls=Tls(ca_file="/somewhere/ca.pem", client_key="/secret/k.pem"))
     assert plan.to_json()["endpoint"]["tls"]["ca_file"] == "ca.pem"
     assert plan.to_json()["endpoint"]["tls"]["client_key"] == "k.pem"
 

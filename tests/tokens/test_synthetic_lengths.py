@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,25 @@ def test_a_missed_length_is_told(trained: Tokenizer) -> None:
     assert found.realised == (6, 6, 6)
     assert found.asked == (7, 7, 7)
     assert "3 of 3 prompts miss the asked length, the worst with 6 tokens for 7" in found.dataset.notes
+
+
+def test_many_are_made_at_once(loaded: dict[str, Tokenizer], monkeypatch: pytest.MonkeyPatch) -> None:
+    """SCL-6: a large set is the same from one process and from several, and says how far it is."""
+    monkeypatch.setattr(import_module("wholecurve.datasets.synthetic"), "LARGE_JOB", 5_000)
+    told: list[int] = []
+    alone = synthetic(150, uniform(40, 60), seed=7, tokenizer=loaded["llama"], prefix_share=0.3, processes=1)
+    many = synthetic(
+        150, uniform(40, 60), seed=7, tokenizer=loaded["llama"], prefix_share=0.3, processes=3, progress=told.append
+    )
+    assert many == alone
+    assert told == [32, 64, 96, 128]
+    # Rows that come out equal are made again, whoever made them first.
+    short = [synthetic(90, fixed(2), seed=3, tokenizer=loaded["llama"], processes=count) for count in (1, 2)]
+    assert short[0] == short[1]
+    assert len({sample.prompt for sample in short[0].dataset.samples}) == 90
+
+
+def test_a_small_set_tells_nothing(loaded: dict[str, Tokenizer]) -> None:
+    told: list[int] = []
+    synthetic(100, fixed(5), seed=7, tokenizer=loaded["llama"], progress=told.append)
+    assert told == []

@@ -33,6 +33,7 @@ def resolved_run(flags: RunFlags, say: Callable[[str], None]) -> Resolved:
         read_dataset=load,
         load_tokenizer=_load_tokenizer,
         warnings=warnings,
+        say=say,
     )
 
 

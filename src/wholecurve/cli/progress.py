@@ -144,8 +144,14 @@ def rates(live: Live) -> str:
     else:
         rate = "no output yet"
     ttft = "TTFT P90 not known yet" if live.ttft_p90_ns is None else f"TTFT P90 {show_duration(live.ttft_p90_ns)}"
-    left = "time left not known" if live.left_ns is None else f"about {show_duration(live.left_ns)} left"
-    return f"{rate}, {ttft}, {left}"
+    return f"{rate}, {ttft}{_left(live)}"
+
+
+def _left(live: Live) -> str:
+    """The time left; nothing once only answers are waited for, which nobody can foretell."""
+    if live.left_ns is None:
+        return ", time left not known"
+    return "" if live.draining or live.left_ns < NS_PER_S / 2 else f", about {show_duration(live.left_ns)} left"
 
 
 def bar(share: float | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from wholecurve.config.access import endpoint_of
@@ -51,15 +51,16 @@ def resolve(
     cores: int | None = None,
     warnings: tuple[str, ...] = (),
     origins: Mapping[Path, str] | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Resolved:
     """The plan of a run. Reads data sets, tokenizer and key files; opens no connection.
 
     `cores`: those this process may use; by default the system is asked. `warnings` (of a configuration file) go into
     the plan's notes. `origins` (of `origins_of`) put file and line, or the flag, into messages. Raises InputError, or
-    SetupError from the tokenizer.
+    SetupError from the tokenizer. `say` is told how far a long preparation is.
     """
     try:
-        return _resolve(settings, environ, read_dataset, load_tokenizer, cores, warnings)
+        return _resolve(settings, environ, read_dataset, load_tokenizer, cores, warnings, say)
     except InputError as error:
         raise located(error, origins or {}) from None
 
@@ -71,6 +72,7 @@ def _resolve(
     load_tokenizer: LoadTokenizer | None,
     cores: int | None,
     warnings: tuple[str, ...],
+    say: Callable[[str], None] | None,
 ) -> Resolved:
     endpoint, secrets = endpoint_of(settings.endpoint, environ)
     options = request_options(settings.request)
@@ -78,7 +80,7 @@ def _resolve(
     # The pattern and the stop rule are checked on one row before a large file is read.
     performance_phase(settings, "", 1)
     tokenizer = _tokenizer(settings, load_tokenizer)
-    measured = _dataset(settings.dataset, "dataset", settings, read_dataset, tokenizer)
+    measured = _dataset(settings.dataset, "dataset", settings, read_dataset, tokenizer, say)
     samples = measured.samples
     if settings.load.salt is not None:
         samples = with_salt(samples, settings.load.salt, "leave load.salt out, or use a data set of text prompts")
@@ -89,7 +91,7 @@ def _resolve(
     if not (options.sampling or settings.request.extra_body):
         notes.append("no sampling field is sent: the server's defaults hold")
     if settings.warmup.wanted:
-        warm, warm_samples, salt, note = _warmup(settings, measured, samples, read_dataset, tokenizer)
+        warm, warm_samples, salt, note = _warmup(settings, measured, samples, read_dataset, tokenizer, say)
         sets[warm.name] = (warm, warm_samples)
         phases.insert(0, warmup_phase(settings, warm.name, len(warm_samples), salt))
         notes.extend(note)
@@ -183,6 +185,7 @@ def _dataset(
     settings: Settings,
     read_dataset: ReadDataset,
     tokenizer: LoadedTokenizer | None,
+    say: Callable[[str], None] | None,
 ) -> Loaded:
     """Rows of a file, or synthetic ones."""
     if (dataset.path is None) == (dataset.synthetic is None):
@@ -201,11 +204,19 @@ def _dataset(
         if getattr(dataset, name):
             raise InputError(f"{key}.{name}: belongs to a file, and {key}.synthetic reads none")
     assert dataset.synthetic is not None
-    return _made(dataset.synthetic, tokenizer)
+    return _made(dataset.synthetic, tokenizer, say)
 
 
-def _made(asked: SyntheticSettings, tokenizer: LoadedTokenizer | None) -> Loaded:
-    """Synthetic prompts, measured by the tokenizer if there is one."""
+def _made(asked: SyntheticSettings, tokenizer: LoadedTokenizer | None, say: Callable[[str], None] | None) -> Loaded:
+    """Synthetic prompts, measured by the tokenizer if there is one. Of a long work every tenth is told."""
+    tenth = max(1, asked.rows // 10)
+    told = [0]
+
+    def progress(done: int) -> None:
+        if say is not None and done // tenth > told[0]:
+            told[0] = done // tenth
+            say(f"made {done:,} of {asked.rows:,} prompts")
+
     return synthetic(
         asked.rows,
         parse_lengths(asked.input_tokens),
@@ -213,6 +224,7 @@ def _made(asked: SyntheticSettings, tokenizer: LoadedTokenizer | None) -> Loaded
         tokenizer=tokenizer,
         prefix_share=asked.shared_prefix_share,
         output=parse_lengths(asked.output_tokens) if asked.output_tokens else None,
+        progress=progress,
     ).dataset
 
 
@@ -222,12 +234,13 @@ def _warmup(
     measured_samples: tuple[Sample, ...],
     read_dataset: ReadDataset,
     tokenizer: LoadedTokenizer | None,
+    say: Callable[[str], None] | None,
 ) -> tuple[DatasetPlan, tuple[Sample, ...], str | None, list[str]]:
     """(data set, samples, salt, notes) of the warm-up: never a measured prompt, unless that was asked for (WRM-2)."""
     warmup = settings.warmup
     loaded = measured
     if warmup.dataset is not None:
-        loaded = _dataset(warmup.dataset, "warmup.dataset", settings, read_dataset, tokenizer)
+        loaded = _dataset(warmup.dataset, "warmup.dataset", settings, read_dataset, tokenizer, say)
     if loaded is measured and settings.load.salt is None:
         same: tuple[int, int] | None = (0, 0)
     else:

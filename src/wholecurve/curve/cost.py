@@ -180,7 +180,8 @@ def break_even(cheapest: Row, other: Row, price: Price, other_price: Price) -> f
     cheap, dear = system_usd_per_hour(cheapest, price), system_usd_per_hour(other, other_price)
     if cheap is None or dear is None or not cheapest["system_tps"] or other["system_tps"] is None:
         return None
-    return other_price.usd_per_hour * (cheap * other["system_tps"] / cheapest["system_tps"]) / dear
+    gain: float = other["system_tps"] / cheapest["system_tps"]
+    return other_price.usd_per_hour * cheap * gain / dear
 
 
 def total_usd_per_hour(row: Row, price: Price, systems: int) -> float | None:
@@ -192,13 +193,13 @@ def total_usd_per_hour(row: Row, price: Price, systems: int) -> float | None:
 def _with_column(row: Row, how: Normalisation, price: Price | None) -> Row:
     columns = [how.column, *([RECIPROCALS[how.column]] if how.column in RECIPROCALS else [])]
     usd_per_hour = system_usd_per_hour(row, price) if how.priced and price is not None else 0.0
-    missing = [name for name in how.needs if row[name] is None]
-    reason = "; ".join(f"{name}: {row['reasons'].get(name, 'not reported')}" for name in missing)
+    missing = [f"{name}: {row['reasons'].get(name, 'not reported')}" for name in how.needs if row[name] is None]
     if usd_per_hour is None and price is not None:
-        reason = f"{PRICED_UNITS[price.per]}: not reported"
-    if not reason and how.rate_divides and row[how.needs[0]] == 0:
-        reason = f"{how.needs[0]} is 0: nothing to divide by"
-    if reason:
-        return {**row, **dict.fromkeys(columns), "reasons": {**row["reasons"], **dict.fromkeys(columns, reason)}}
-    value = how.figure(row, usd_per_hour or 0.0)
-    return {**row, **dict(zip(columns, (value, 1e6 / value), strict=False))}
+        missing.append(f"{PRICED_UNITS[price.per]}: not reported")
+    if not missing and how.rate_divides and row[how.needs[0]] == 0:
+        missing.append(f"{how.needs[0]} is 0: nothing to divide by")
+    if missing or usd_per_hour is None:
+        reasons = {**row["reasons"], **dict.fromkeys(columns, "; ".join(missing))}
+        return {**row, **dict.fromkeys(columns), "reasons": reasons}
+    value = how.figure(row, usd_per_hour)
+    return {**row, how.column: value, **{column: 1e6 / value for column in columns[1:]}}

@@ -2,14 +2,16 @@
 
 Prompts are words that cost one token each in the given tokenizer, joined by spaces; each prompt is encoded again and
 corrected until it has the asked length. Row i depends on the seed and on i only (and on no worker), so a set is the
-same whoever makes it. No prompt occurs twice. Lengths are of the prompt text alone: a chat template adds to them.
+same whoever makes it, and a large one is made by all cores (SCL-6). No prompt occurs twice. Lengths are of the prompt
+text alone: a chat template adds to them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil
@@ -21,6 +23,10 @@ from wholecurve.model.errors import InputError
 from wholecurve.model.plan import DatasetPlan, TokenizerPlan
 from wholecurve.model.sample import Sample
 
+LARGE_JOB = 1_000_000
+"""So many tokens take one process a few seconds: from here on others help, and progress is told."""
+
+CHUNK = 32
 _POOL = 2048
 _ROUNDS = 24
 _ATTEMPTS = 20
@@ -59,8 +65,13 @@ def synthetic(
     tokenizer: TextTokenizer | None = None,
     prefix_share: float = 0.0,
     output: Lengths | None = None,
+    processes: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Synthetic:
     """Make `count` distinct prompts. `output` sets a `max_tokens` per row.
+
+    `processes`: by default as many as there are cores for a large job, else this one. `progress` is told the rows done
+    of a large job.
 
     With `prefix_share` s, the first round(s x length) tokens of every prompt are those of one common text.
     Raises InputError for a share outside 0 to under 1, and if there are not so many distinct prompts of that length.
@@ -70,18 +81,21 @@ def synthetic(
     if not 0 <= prefix_share < 1:
         raise InputError(f"wanted a shared prefix share from 0 to less than 1, got {prefix_share:g}")
     writer = _Writer(tokenizer, seed)
-    asked, realised, shared, samples = [], [], 0, []
+    asked = [lengths.draw(random.Random(f"{seed}/length/{row}")) for row in range(count)]
+    common = [min(round(prefix_share * length), length - 1) for length in asked]
+    large = sum(asked) >= LARGE_JOB
+    many = (_cores() if large else 1) if processes is None else processes
+    realised, shared, samples = [], 0, []
     seen: set[str] = set()
-    for row in range(count):
-        length = lengths.draw(random.Random(f"{seed}/length/{row}"))
-        common = min(round(prefix_share * length), length - 1)
-        text = _unseen(writer, seen, row, length, common)
-        tokens = writer.encode(text)
-        asked.append(length)
-        realised.append(len(tokens))
-        shared += _common(tokens, writer.encode(writer.prefix(common)))
+    for row, draft in enumerate(_drafts(writer, list(zip(range(count), asked, common, strict=True)), many)):
+        found = draft if draft.text not in seen else _unseen(writer, seen, row, asked[row], common[row])
+        seen.add(found.text)
+        realised.append(found.tokens)
+        shared += found.shared
         body = {"max_tokens": output.draw(random.Random(f"{seed}/output/{row}"))} if output else {}
-        samples.append(Sample(row, prompt=text, body=body))
+        samples.append(Sample(row, prompt=found.text, body=body))
+        if progress is not None and large and (row + 1) % CHUNK == 0:
+            progress(row + 1)
     plan = DatasetPlan("synthetic", "", count, _fingerprint(samples))
     notes = _notes(writer.unit, lengths, output, prefix_share, seed, asked, realised)
     return Synthetic(
@@ -89,12 +103,56 @@ def synthetic(
     )
 
 
-def _unseen(writer: _Writer, seen: set[str], row: int, length: int, common: int) -> str:
-    for attempt in range(_ATTEMPTS):
-        text = writer.prompt(f"{row}/{attempt}", length, common)
-        if text not in seen:
-            seen.add(text)
-            return text
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A prompt, its tokens, and how many of them are of the common text."""
+
+    text: str
+    tokens: int
+    shared: int
+
+
+_Job = tuple[int, int, int]
+"""Row, length, tokens of the common text."""
+
+
+def _drafts(writer: _Writer, jobs: Sequence[_Job], processes: int) -> Iterator[_Draft]:
+    """The first attempt at every row, in order; by forks that have the tokenizer already, so that nothing is loaded."""
+    if processes < 2 or len(jobs) < 2 * CHUNK:
+        yield from (writer.draft(row, 0, length, common) for row, length, common in jobs)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    context = get_context("fork")
+    with ProcessPoolExecutor(processes, mp_context=context, initializer=_start, initargs=(writer,)) as pool:
+        for found in pool.map(_run, [jobs[at : at + CHUNK] for at in range(0, len(jobs), CHUNK)]):
+            yield from found
+
+
+_process: list[_Writer] = []
+
+
+def _start(writer: _Writer) -> None:
+    _process[:] = [writer]
+
+
+def _run(jobs: Sequence[_Job]) -> list[_Draft]:
+    return [_process[0].draft(row, 0, length, common) for row, length, common in jobs]
+
+
+def _cores() -> int:
+    if not hasattr(os, "fork"):
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _unseen(writer: _Writer, seen: set[str], row: int, length: int, common: int) -> _Draft:
+    """Another attempt at a row whose first one is a prompt that there is already."""
+    for attempt in range(1, _ATTEMPTS):
+        draft = writer.draft(row, attempt, length, common)
+        if draft.text not in seen:
+            return draft
     raise InputError(
         f"wanted more distinct prompts than there are with {length - common} {writer.unit} of their own (stopped at "
         f"row {row})",
@@ -111,6 +169,12 @@ class _Writer:
         self._words = _syllables() if tokenizer is None else _cheap_words(tokenizer)
         self._seed = seed
         self._prefixes: dict[int, str] = {0: ""}
+
+    def draft(self, row: int, attempt: int, length: int, common: int) -> _Draft:
+        """One attempt at a row, counted."""
+        text = self.prompt(f"{row}/{attempt}", length, common)
+        tokens = self.encode(text)
+        return _Draft(text, len(tokens), _common(tokens, self.encode(self.prefix(common))) if common else 0)
 
     def prompt(self, key: str, length: int, common: int) -> str:
         """A text of `length` that starts with the common prefix of `common`."""

@@ -123,7 +123,7 @@ def rate_interval(counts: Floats | Ints, spans_ns: Floats | Ints, *, level: floa
 
 
 def inverse(interval: Interval, numerator: float) -> Interval:
-    """The interval of numerator / figure: ends swapped. An end at or below 0 has no inverse: then None with a reason."""
+    """The interval of numerator / figure: ends swapped. An end at 0 or below has no inverse: None with a reason."""
     if interval.low is None or interval.high is None:
         return interval
     if interval.low <= 0:

@@ -21,8 +21,8 @@ from wholecurve.metrics.rate import rates
 from wholecurve.metrics.rate import window as run_window
 from wholecurve.metrics.superpass import Blocks
 from wholecurve.metrics.table import METRICS
-from wholecurve.metrics.window_rules import Basis, State
-from wholecurve.model.units import NS_PER_MS, NS_PER_S
+from wholecurve.metrics.window_rules import Basis, Movement
+from wholecurve.model.units import NS_PER_S
 
 TOTAL_BATCHES: Final[int] = 20
 REQUESTS_PER_BATCH: Final[int] = 10
@@ -33,8 +33,8 @@ _FUNCTIONS = {metric.key: metric.function for metric in METRICS}
 class Headline:
     """One headline figure: key in model/names.py, unit, and what it is made of.
 
-    metric, percentile: of a percentile figure; its drift is that of the gate `<metric>_p<percentile>`. count: of a rate.
-    per: the figure is `per` / percentile instead of percentile / `per`.
+    metric, percentile: of a percentile figure; its drift is that of the gate `<metric>_p<percentile>`. count: what a
+    rate counts. per: the figure is `per` / percentile instead of the percentile.
     """
 
     key: str
@@ -54,12 +54,12 @@ HEADLINES: Final[tuple[Headline, ...]] = (
     Headline("system_tps", "tokens/s", count="tokens"),
     Headline("qps", "requests/s", count="requests"),
     Headline("tps_per_user", "tokens/s", "tpot", 90.0, per=NS_PER_S),
-    Headline("tpot_p50_ms", "ms/token", "tpot", 50.0),
-    Headline("tpot_p90_ms", "ms/token", "tpot", 90.0),
-    Headline("ttft_p50_ms", "ms", "ttft", 50.0),
-    Headline("ttft_p90_ms", "ms", "ttft", 90.0),
-    Headline("latency_p50_ms", "ms", "latency", 50.0),
-    Headline("latency_p90_ms", "ms", "latency", 90.0),
+    Headline("tpot_p50_ns", "ns", "tpot", 50.0),
+    Headline("tpot_p90_ns", "ns", "tpot", 90.0),
+    Headline("ttft_p50_ns", "ns", "ttft", 50.0),
+    Headline("ttft_p90_ns", "ns", "ttft", 90.0),
+    Headline("latency_p50_ns", "ns", "latency", 50.0),
+    Headline("latency_p90_ns", "ns", "latency", 90.0),
 )
 """Every headline figure. To add one: a row here, and a row in model/names.py."""
 
@@ -137,7 +137,7 @@ def _figure(
     value, interval = window if basis is Basis.WINDOW else total
     why = None if value is not None and window[0] is not None else reason or "no request in it measured this"
     figure = Figure(row.key, row.unit, value, basis, window[0], total[0], interval or _none(row), reason=why)
-    if drift is None or drift.state is State.PLATEAU or basis is Basis.TOTAL:
+    if drift is None or drift.state is Movement.PLATEAU or basis is Basis.TOTAL:
         return figure
     ends = sorted(_converted(row, one) for one in (drift.low, drift.high))
     why = f"{drift.key} moves by {drift.change:+.1%} over the rest of the run: a range, no point value"
@@ -149,7 +149,7 @@ def _none(row: Headline, reason: str = "not measured") -> Interval:
 
 
 def _converted(row: Headline, value_ns: float) -> float:
-    return row.per / value_ns if row.per else value_ns / NS_PER_MS
+    return row.per / value_ns if row.per else value_ns
 
 
 def _in_window(
@@ -167,11 +167,7 @@ def _percentile(columns: Columns, row: Headline, members: Mask) -> _Measured:
     if not found:
         return None, None
     interval = percentile_interval(values, row.percentile)
-    if row.per:
-        return row.per / found, inverse(interval, row.per)
-    if interval.low is not None and interval.high is not None:
-        interval = replace(interval, low=interval.low / NS_PER_MS, high=interval.high / NS_PER_MS)
-    return found / NS_PER_MS, interval
+    return (row.per / found, inverse(interval, row.per)) if row.per else (float(found), interval)
 
 
 def _counts(columns: Columns, what: str | None, members: Mask) -> Ints | None:
@@ -205,7 +201,5 @@ def _rate_total(columns: Columns, what: str | None, succeeded: Mask) -> _Measure
     if value is None or bounds is None or counts is None:
         return None, None
     k = min(TOTAL_BATCHES, int(members.sum()) // REQUESTS_PER_BATCH)
-    batches: Floats = (
-        time_batches(columns["completed_ns"][members], counts[members], *bounds, k) if k else np.empty(0)
-    )
+    batches: Floats = time_batches(columns["completed_ns"][members], counts[members], *bounds, k) if k else np.empty(0)
     return value, rate_interval(batches, np.full(k, (bounds[1] - bounds[0]) / max(k, 1)))

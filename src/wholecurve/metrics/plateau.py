@@ -6,17 +6,23 @@ precision, not by value), for later ones are mostly degradation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
+from typing import Final
 
 import numpy as np
 
 from wholecurve.metrics.columns import Floats
 from wholecurve.metrics.trend import MIN_TREND_N, mann_kendall, pettitt, relative_change
-from wholecurve.metrics.window_rules import Gate, State, WindowRules
+from wholecurve.metrics.window_rules import Gate, Movement, WindowRules
 
-Z_95 = 1.96
+Z_95: Final[float] = 1.96
+EDGE: Final[int] = 2
+"""Blocks on either side of a step that show how sharp it is."""
+SHARP: Final[float] = 0.75
+"""Share of the difference of two levels that a sharp step makes at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +61,13 @@ class Required:
 class Drift:
     """Movement of a series after the window. n: values tested; p: of the trend test on them.
 
-    change: from the window's first block to the last one, as a share of the median. low, high: smallest and largest
-    value of the series from the window on. state is a drift only if the trend is significant and the change counts.
+    change: from the window's first block to the last one without its steps, as a share of the median. low, high:
+    smallest and largest value of the series from the window on. state is a drift only if the trend is significant and
+    the change counts.
     """
 
     key: str
-    state: State
+    state: Movement
     n: int
     p: float
     change: float
@@ -83,24 +90,24 @@ class LevelShift:
     plateau: Plateau
 
 
-def movement(values: Floats, rules: WindowRules) -> tuple[State, float]:
+def movement(values: Floats, rules: WindowRules) -> tuple[Movement, float]:
     """(direction of a significant trend, its p), whatever its size; Plateau below four values.
 
     Four values cannot reach a p of 0.05 however they rise, so values that only rise, or only fall, are a trend too.
     """
     if len(values) < MIN_TREND_N or not np.isfinite(values).all():
-        return State.PLATEAU, 1.0
+        return Movement.PLATEAU, 1.0
     trend = mann_kendall(values, alpha=rules.alpha)
     if trend.p >= rules.alpha and abs(trend.s) < len(values) * (len(values) - 1) // 2:
-        return State.PLATEAU, trend.p
-    return (State.DRIFTING_UP if trend.s > 0 else State.DRIFTING_DOWN), trend.p
+        return Movement.PLATEAU, trend.p
+    return (Movement.DRIFTING_UP if trend.s > 0 else Movement.DRIFTING_DOWN), trend.p
 
 
-def state_of(values: Floats, rules: WindowRules) -> State:
+def state_of(values: Floats, rules: WindowRules) -> Movement:
     """Movement that counts: a significant trend of at least `min_change` from end to end."""
     change = relative_change(values) if len(values) >= MIN_TREND_N and np.isfinite(values).all() else None
     if change is None or abs(change) < rules.min_change:
-        return State.PLATEAU
+        return Movement.PLATEAU
     return movement(values, rules)[0]
 
 
@@ -117,7 +124,7 @@ def admissible(series: Mapping[str, Floats], start: int, end: int, rules: Window
             values = series[gate.key][start:end]
             if not np.isfinite(values).all() or variation(values) > gate.cov_bounds[-1]:
                 return False
-            if state_of(values, rules) is not State.PLATEAU:
+            if state_of(values, rules) is not Movement.PLATEAU:
                 return False
     return True
 
@@ -138,6 +145,12 @@ def plateaus(series: Mapping[str, Floats], start: int, end: int, rules: WindowRu
     return tuple(found)
 
 
+def is_flat(series: Mapping[str, Floats], plateau: Plateau, rules: WindowRules) -> bool:
+    """True if no gating series has a trend within the plateau, however small: a piece of a slow ramp has one."""
+    parts = (series[key][plateau.start : plateau.end] for key in plateau.levels)
+    return all(movement(values, rules)[0] is Movement.PLATEAU for values in parts)
+
+
 def required(plateau: Plateau, block_span_ns: float, latency_ns: float, rules: WindowRules) -> Required:
     """Time this plateau should last. block_span_ns: typical issue span of a block; latency_ns: of the slow requests."""
     key = next(gate.key for gate in rules.gates if gate.gates)
@@ -146,13 +159,44 @@ def required(plateau: Plateau, block_span_ns: float, latency_ns: float, rules: W
     return Required(rules.min_duration_ns, round(precision), round(rules.relaxation * latency_ns))
 
 
-def drifts(series: Mapping[str, Floats], window: Plateau, end: int, rules: WindowRules) -> tuple[Drift, ...]:
+def choose(spans_ns: Sequence[int], needs: Sequence[Required]) -> int | None:
+    """Place of the plateau to report: the first that lasts long enough for detector and rules, else the first for the
+    rules, else the longest, else None."""
+    for wanted in ([need.ns for need in needs], [need.floor_ns for need in needs]):
+        for at, (span, least) in enumerate(zip(spans_ns, wanted, strict=True)):
+            if span >= least:
+                return at
+    return max(range(len(spans_ns)), key=lambda at: spans_ns[at], default=None)
+
+
+def drifts(
+    series: Mapping[str, Floats], window: Plateau, found: Sequence[Plateau], end: int, rules: WindowRules
+) -> tuple[Drift, ...]:
     """What each series does in blocks [window.end, end): one row per gate that has values.
 
-    A tail too short for the test is tested together with the window, since a climb that ended the window is in both.
+    Sharp steps between plateaus are taken out first: a step is an anomaly, no drift. A tail too short for the test is
+    tested together with the window, since a climb that ended the window is in both.
     """
-    rows = (_drift(gate, series[gate.key], window, end, rules) for gate in rules.gates)
+    later = [plateau for plateau in found if plateau.start >= window.start]
+    rows = (_drift(gate, series[gate.key], window, later, end, rules) for gate in rules.gates)
     return tuple(row for row in rows if row is not None)
+
+
+def without_steps(values: Floats, later: Sequence[Plateau], rules: WindowRules) -> Floats:
+    """The series with the levels of these plateaus brought to that of the first, where a step between two is sharp.
+
+    Sharp: most of the difference between the two levels lies between their neighbouring ends. On a slope, which is cut
+    into plateaus as well, it does not.
+    """
+    levelled = values.copy()
+    for before, after in pairwise(later):
+        ratio = float(np.nanmean(values[after.start : after.end]) / np.nanmean(values[before.start : before.end]))
+        jump = float(
+            np.nanmean(values[after.start : after.start + EDGE]) / np.nanmean(values[before.end - EDGE : before.end])
+        )
+        if abs(ratio - 1) >= rules.min_change and (jump - 1) / (ratio - 1) >= SHARP:
+            levelled[after.start :] /= ratio
+    return levelled
 
 
 def level_shift(
@@ -181,15 +225,20 @@ def _plateau(series: Mapping[str, Floats], start: int, end: int, rules: WindowRu
     return Plateau(start, end, bound, spread, {key: float(values.mean()) for key, values in parts.items()})
 
 
-def _drift(gate: Gate, values: Floats, window: Plateau, end: int, rules: WindowRules) -> Drift | None:
-    whole, tail = (values[start:end] for start in (window.start, window.end))
-    whole, tail = whole[np.isfinite(whole)], tail[np.isfinite(tail)]
-    if not len(whole):
+def _drift(
+    gate: Gate, values: Floats, window: Plateau, later: Sequence[Plateau], end: int, rules: WindowRules
+) -> Drift | None:
+    seen = values[window.start : end]
+    seen = seen[np.isfinite(seen)]
+    if not len(seen):
         return None
+    levelled = without_steps(values, later, rules)
+    whole, tail = (levelled[start:end] for start in (window.start, window.end))
+    whole, tail = whole[np.isfinite(whole)], tail[np.isfinite(tail)]
     tested = tail if len(tail) >= MIN_TREND_N else whole if len(tail) else tail
     direction, p = movement(tested, rules)
     change = relative_change(whole) or 0.0
-    same_way = (change > 0) == (direction is State.DRIFTING_UP)
-    counts = direction is not State.PLATEAU and same_way and abs(change) >= rules.min_change
-    state = direction if counts else State.PLATEAU
-    return Drift(gate.key, state, len(tested), p, change, float(whole.min()), float(whole.max()))
+    same_way = (change > 0) == (direction is Movement.DRIFTING_UP)
+    counts = direction is not Movement.PLATEAU and same_way and abs(change) >= rules.min_change
+    state = direction if counts else Movement.PLATEAU
+    return Drift(gate.key, state, len(tested), p, change, float(seen.min()), float(seen.max()))

@@ -21,17 +21,20 @@ from wholecurve.metrics.plateau import (
     LevelShift,
     Plateau,
     Required,
+    choose,
     drifts,
+    is_flat,
     level_shift,
     plateaus,
     required,
     state_of,
 )
 from wholecurve.metrics.quantile import percentile_of
-from wholecurve.metrics.superpass import Blocks, Cut, cut_blocks, drain_blocks, invariant, ramp_blocks
-from wholecurve.metrics.window_rules import DECISIONS, Basis, Flag, State, Status, Verdict, WindowRules
+from wholecurve.metrics.steady_words import basis_reason, cautions_of, gating_drifts, shift_sentence
+from wholecurve.metrics.superpass import Blocks, PassCut, Ramp, cut_blocks, drain_blocks, invariant, ramp_blocks
+from wholecurve.metrics.window_rules import DECISIONS, Basis, Coverage, Flag, Movement, SteadyVerdict, WindowRules
 from wholecurve.model.plan import Pattern
-from wholecurve.model.units import NS_PER_S, show_duration
+from wholecurve.model.units import NS_PER_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +68,23 @@ class SteadyState:
 
     status, verdict: None when a steady state does not apply to the run; `reason` says why, as it does when the basis
     is `total`. cut: how the run was cut into blocks, None if it was not. ramp_blocks, drain_blocks: cropped at the
-    front, cut at the end. state: movement of each series inside the window (of all blocks left, without a window).
-    drifts: movement after the window. anomaly: a confirmed step to another plateau. series: per block by gate key, for
-    charts, None where nothing was measured; block_starts_ns beside it. figures: the headline figures.
+    front, cut at the end. state: movement of each gating series inside the window (of all blocks left, without a
+    window); watched: of the others. drifts: movement after the window. anomaly: a confirmed step to another plateau.
+    series: per block by gate key, for charts, None where nothing was measured; block_starts_ns beside it. figures:
+    the headline figures.
     """
 
-    status: Status | None
-    verdict: Verdict | None
+    status: Coverage | None
+    verdict: SteadyVerdict | None
     basis: Basis
     flag: Flag
     reason: str | None
     window: SteadyWindow | None
-    cut: Cut | None
+    cut: PassCut | None
     ramp_blocks: int
     drain_blocks: int
-    state: Mapping[str, State]
+    state: Mapping[str, Movement]
+    watched: Mapping[str, Movement]
     drifts: tuple[Drift, ...]
     anomaly: LevelShift | None
     plateaus: tuple[Plateau, ...]
@@ -126,11 +131,11 @@ def steady_state(
     chosen = None if at is None else found[at]
     span_ns = blocks.span_ns(chosen.start, chosen.end) if chosen else 0
     status = coverage(blocks.cut, _passes(blocks.cut, chosen), span_ns, rules)
-    moves = drifts(blocks.series, chosen, edges.stop, rules) if chosen else ()
+    moves = drifts(blocks.series, chosen, found, edges.stop, rules) if chosen else ()
     shift = level_shift(blocks.series, chosen, found, rules) if chosen else None
-    seen = verdict(chosen is not None, _gating(moves, rules), shift)
+    seen = verdict(chosen is not None, gating_drifts(moves, rules), shift)
     basis, flag = decide(status, seen, in_scope=closed)
-    reason = _reason(blocks.cut, status, chosen is not None, span_ns, rules, closed)
+    reason = basis_reason(blocks.cut, status, chosen is not None, span_ns, rules, closed)
     looked = (chosen.start, chosen.end) if chosen else (edges.start, edges.stop)
     return SteadyState(
         status=status,
@@ -142,7 +147,8 @@ def steady_state(
         cut=blocks.cut,
         ramp_blocks=edges.start,
         drain_blocks=edges.drain,
-        state={key: state_of(values[slice(*looked)], rules) for key, values in blocks.series.items()},
+        state=_states(blocks, looked, rules, gating=True),
+        watched=_states(blocks, looked, rules, gating=False),
         drifts=moves,
         anomaly=shift if shift is not None and shift.confirmed else None,
         plateaus=found,
@@ -154,52 +160,42 @@ def steady_state(
             looked if chosen else None,
             basis=basis,
             reason=reason,
-            drifts={move.key: move for move in _gating(moves, rules)},
+            drifts={move.key: move for move in gating_drifts(moves, rules)},
         ),
-        cautions=edges.cautions + _cautions(blocks, found, at, needs, moves, shift, edges.stop, rules),
+        cautions=edges.cautions + cautions_of(blocks, found, at, needs, moves, shift, edges.stop, rules),
     )
 
 
-def coverage(cut: Cut, window_passes: float, span_ns: int, rules: WindowRules) -> Status:
-    """Status of rules.md section 10.2. window_passes: whole super-passes of the window, 0 without one."""
+def coverage(cut: PassCut, window_passes: float, span_ns: int, rules: WindowRules) -> Coverage:
+    """Coverage of rules.md section 10.2. window_passes: whole super-passes of the window, 0 without one."""
     if cut.passes < 1:
-        return Status.PARTIAL_DATASET
+        return Coverage.PARTIAL_DATASET
     if window_passes < rules.min_super_passes:
-        return Status.INSUFFICIENT_PASSES
-    return Status.INSUFFICIENT_DURATION if span_ns < rules.min_duration_ns else Status.WINDOWABLE
+        return Coverage.INSUFFICIENT_PASSES
+    return Coverage.INSUFFICIENT_DURATION if span_ns < rules.min_duration_ns else Coverage.WINDOWABLE
 
 
-def verdict(found: bool, moves: Sequence[Drift], shift: LevelShift | None) -> Verdict:
+def verdict(found: bool, moves: Sequence[Drift], shift: LevelShift | None) -> SteadyVerdict:
     """Verdict of rules.md section 10.3. Of several the worst: rising, falling, another plateau."""
     states = {move.state for move in moves}
     if not found:
-        return Verdict.NOT_FOUND
-    if State.DRIFTING_UP in states:
-        return Verdict.DRIFTING_UP
-    if State.DRIFTING_DOWN in states:
-        return Verdict.DRIFTING_DOWN
-    return Verdict.ANOMALY if shift is not None and shift.confirmed else Verdict.STEADY
+        return SteadyVerdict.NOT_FOUND
+    if Movement.DRIFTING_UP in states:
+        return SteadyVerdict.DRIFTING_UP
+    if Movement.DRIFTING_DOWN in states:
+        return SteadyVerdict.DRIFTING_DOWN
+    return SteadyVerdict.ANOMALY if shift is not None and shift.confirmed else SteadyVerdict.STEADY
 
 
-def decide(status: Status, seen: Verdict, *, in_scope: bool) -> tuple[Basis, Flag]:
+def decide(status: Coverage, seen: SteadyVerdict, *, in_scope: bool) -> tuple[Basis, Flag]:
     """Official basis and flag (rules.md section 10.3, choice C2). Raises ValueError for windowable without a window."""
     if not in_scope:
         return Basis.TOTAL, Flag.OUT_OF_SCOPE
-    if status is not Status.WINDOWABLE:
+    if status is not Coverage.WINDOWABLE:
         return Basis.TOTAL, Flag.FALLBACK
     if seen not in DECISIONS:
         raise ValueError(f"a {status} run cannot have the verdict {seen!r}: the block is inconsistent")
     return DECISIONS[seen]
-
-
-def choose(spans_ns: Sequence[int], needs: Sequence[Required]) -> int | None:
-    """Place of the plateau to report: the first that lasts long enough for detector and rules, else the first for the
-    rules, else the longest, else None."""
-    for wanted in ([need.ns for need in needs], [need.floor_ns for need in needs]):
-        for at, (span, least) in enumerate(zip(spans_ns, wanted, strict=True)):
-            if span >= least:
-                return at
-    return max(range(len(spans_ns)), key=lambda at: spans_ns[at], default=None)
 
 
 def submission_block(state: SteadyState) -> dict[str, Any] | None:
@@ -209,11 +205,10 @@ def submission_block(state: SteadyState) -> dict[str, Any] | None:
     """
     if state.status is None or state.verdict is None or state.cut is None:
         return None
-    gating = {plateau_key for plateau in state.plateaus for plateau_key in plateau.levels}
     block: dict[str, Any] = {
         "status": str(state.status),
         "verdict": str(state.verdict),
-        "state": {key: str(value) for key, value in state.state.items() if key in gating or not gating},
+        "state": {key: str(value) for key, value in state.state.items()},
     }
     if state.window is not None:
         block["window"] = {
@@ -228,12 +223,6 @@ def submission_block(state: SteadyState) -> dict[str, Any] | None:
     if state.anomaly is not None:
         block["anomaly"] = shift_sentence(state.anomaly, state.cut)
     return block
-
-
-def shift_sentence(shift: LevelShift, cut: Cut) -> str:
-    """A step in words."""
-    place = int(shift.block * cut.block_size // cut.pass_size)
-    return f"level shift at super-pass {place}: {shift.key} {shift.change:+.1%} (change-point test p = {shift.p:.2g})"
 
 
 def _not_applicable(columns: Columns, pattern: Pattern, agentic: bool | None) -> str | None:
@@ -253,14 +242,21 @@ def _without(columns: Columns, reason: str) -> SteadyState:
     total = figures(columns, None, None, basis=Basis.TOTAL, reason=reason, drifts={})
     return SteadyState(
         *(None, None, Basis.TOTAL, Flag.OUT_OF_SCOPE, reason, None, None, 0, 0),
-        *({}, (), None, (), (), {}, total, ()),
+        *({}, {}, (), None, (), (), {}, total, ()),
     )
 
 
 def _edges(columns: Columns, blocks: Blocks, rules: WindowRules, concurrency: int | None) -> _Edges:
-    """Ramp and drain."""
-    start, reached = ramp_blocks(columns, blocks, rules, concurrency)
-    said = [] if reached else [f"{concurrency} requests were never in flight at once: the end of the ramp is a guess"]
+    """Ramp and drain.
+
+    Before a step, a run stands still on another level than its back half: that is no ramp but the first plateau, the
+    one to be reported. So blocks are cropped by their TPOT only up to a plateau off that level and without any trend.
+    """
+    ramp = ramp_blocks(columns, blocks, rules, concurrency)
+    early = plateaus(blocks.series, ramp.lead, blocks.cut.blocks, rules) if ramp.settled > ramp.lead else ()
+    start = next((one.start for one in early if _is_step(blocks, one, ramp, rules)), ramp.settled)
+    reason = f"{concurrency} requests were never in flight at once: the end of the ramp is a guess"
+    said = [] if ramp.reached else [reason]
     drain = drain_blocks(blocks, start, rules)
     if drain:
         members = blocks.members(start, blocks.cut.blocks)
@@ -274,6 +270,11 @@ def _edges(columns: Columns, blocks: Blocks, rules: WindowRules, concurrency: in
     return _Edges(start, blocks.cut.blocks - drain, drain, tuple(said))
 
 
+def _is_step(blocks: Blocks, early: Plateau, ramp: Ramp, rules: WindowRules) -> bool:
+    off = abs(next(iter(early.levels.values())) - ramp.level) > rules.ramp_band * ramp.level
+    return early.start < ramp.settled and off and is_flat(blocks.series, early, rules)
+
+
 def _required(columns: Columns, blocks: Blocks, plateau: Plateau, rules: WindowRules) -> Required:
     """Time a plateau should last. A block lasts from its first issue to that of the next."""
     members = blocks.members(plateau.start, plateau.end)
@@ -282,24 +283,20 @@ def _required(columns: Columns, blocks: Blocks, plateau: Plateau, rules: WindowR
     return required(plateau, float(np.median(spans)), float(slow or 0), rules)
 
 
-def _passes(cut: Cut, plateau: Plateau | None) -> float:
+def _passes(cut: PassCut, plateau: Plateau | None) -> float:
     """Whole super-passes of a plateau; blocks of any mix are none."""
     whole = plateau is not None and cut.aligned
     return (plateau.end - plateau.start) * cut.block_size / cut.pass_size if plateau and whole else 0.0
 
 
-def _gating(moves: Sequence[Drift], rules: WindowRules) -> list[Drift]:
-    gates = {gate.key for gate in rules.gates if gate.gates}
-    return [move for move in moves if move.key in gates]
-
-
 def _window(
-    columns: Columns, blocks: Blocks, found: Sequence[Plateau], at: int, need: Required, status: Status
+    columns: Columns, blocks: Blocks, found: Sequence[Plateau], at: int, need: Required, status: Coverage
 ) -> SteadyWindow:
     plateau, cut = found[at], blocks.cut
     per_block = cut.block_size // cut.pass_size
     members = blocks.members(plateau.start, plateau.end)
-    start_ns, span = int(blocks.starts_ns[plateau.start : plateau.end].min()), blocks.span_ns(plateau.start, plateau.end)
+    start_ns = int(blocks.starts_ns[plateau.start : plateau.end].min())
+    span = blocks.span_ns(plateau.start, plateau.end)
     return SteadyWindow(
         super_pass_start=plateau.start * per_block if cut.aligned else None,
         super_pass_end=plateau.end * per_block - 1 if cut.aligned else None,
@@ -312,63 +309,15 @@ def _window(
         plateau=plateau,
         plateau_index=at,
         required=need,
-        low_confidence=status is not Status.WINDOWABLE,
+        low_confidence=status is not Coverage.WINDOWABLE,
         completed_tps=completed_tokens_per_s(columns, blocks, (plateau.start, plateau.end)),
     )
 
 
-def _reason(cut: Cut, status: Status, found: bool, span_ns: int, rules: WindowRules, in_scope: bool) -> str | None:
-    """Why the basis is the whole run; None if it is not."""
-    if not in_scope:
-        return "the rules know an official window only at fixed concurrency; the window is shown beside the whole run"
-    if status is Status.PARTIAL_DATASET:
-        return f"the run issued {cut.requests} requests, less than one pass of {cut.pass_size}"
-    if status is Status.INSUFFICIENT_DURATION:
-        wanted = show_duration(rules.min_duration_ns)
-        return f"the steady window spans {show_duration(span_ns)} of issue time, wanted {wanted}: run longer"
-    if status is Status.WINDOWABLE:
-        return None
-    if cut.passes < rules.passes_needed:
-        return f"the run has {cut.passes:.3g} passes of the data set, wanted at least {rules.passes_needed}"
-    return "the window is shorter than the rules want" if found else "no plateau: the figures never stood still"
-
-
-def _cautions(
-    blocks: Blocks,
-    found: Sequence[Plateau],
-    at: int | None,
-    needs: Sequence[Required],
-    moves: Sequence[Drift],
-    shift: LevelShift | None,
-    stop: int,
-    rules: WindowRules,
-) -> tuple[str, ...]:
-    """What a reader of the window should know; none of it changes the verdict."""
-    said: list[str] = []
-    if not blocks.cut.aligned:
-        said.append(f"too few passes: cut into blocks of {blocks.cut.block_size} requests, whose mix of work may differ")
-    if at is None:
-        return tuple(said)
-    window, span = found[at], blocks.span_ns(found[at].start, found[at].end)
-    if at:
-        said.append(f"{at} earlier plateaus were too short to count")
-    if rules.min_duration_ns <= span < needs[at].ns:
-        short = f"the window lasts {show_duration(span)}, and should last {show_duration(needs[at].ns)}"
-        why = "by the slowest latencies" if needs[at].ns == needs[at].relaxation_ns else "by its own noise"
-        said.append(f"{short} {why}")
-    gating = {move.key for move in _gating(moves, rules)}
-    said += [
-        f"{move.key} moves by {move.change:+.1%} over the rest of the run: the window is a local plateau"
-        for move in moves
-        if move.state is not State.PLATEAU and move.key not in gating
-    ]
-    if shift is not None and not shift.confirmed:
-        said.append(f"{shift_sentence(shift, blocks.cut)}: not confirmed, too few super-passes or too much noise")
-    after = {block for one in found for block in range(one.start, one.end)}
-    loose = sum(block not in after for block in range(window.end, stop))
-    if loose:
-        said.append(f"{loose} of {stop - window.end} blocks after the window are on no plateau")
-    return tuple(said)
+def _states(blocks: Blocks, looked: tuple[int, int], rules: WindowRules, *, gating: bool) -> dict[str, Movement]:
+    """Movement of the gating series, or of the others, over blocks [start, end)."""
+    rows = (gate for gate in rules.gates if gate.gates is gating)
+    return {gate.key: state_of(blocks.series[gate.key][slice(*looked)], rules) for gate in rows}
 
 
 def _plain(values: Floats) -> tuple[float | None, ...]:

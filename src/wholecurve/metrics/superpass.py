@@ -22,7 +22,7 @@ _FUNCTIONS = {metric.key: metric.function for metric in METRICS}
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PassCut:
     """How a run is cut. pass_size: requests of a super-pass. block_size: requests of a block; blocks: how many are
     whole, the rest of the requests belongs to none. aligned: a block is a whole number of super-passes."""
 
@@ -38,6 +38,19 @@ class Cut:
         return self.requests / self.pass_size
 
 
+@dataclass(frozen=True, slots=True)
+class Ramp:
+    """Leading blocks: [0, lead) are ramp by the load, [lead, settled) by their TPOT. reached: the load got there.
+
+    level: the median of the back half, NaN without values.
+    """
+
+    lead: int
+    settled: int
+    level: float
+    reached: bool
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
     """Blocks of one run, all arrays of shape (cut.blocks,) unless said.
@@ -47,7 +60,7 @@ class Blocks:
     in_flight: share of each block that was not completed when the last request of the run was issued.
     """
 
-    cut: Cut
+    cut: PassCut
     rows: Ints
     starts_ns: Ints
     ends_ns: Ints
@@ -63,7 +76,7 @@ class Blocks:
         return int(self.ends_ns[start:end].max() - self.starts_ns[start:end].min())
 
 
-def cut_run(requests: int, rows: int, rules: WindowRules) -> Cut:
+def cut_run(requests: int, rows: int, rules: WindowRules) -> PassCut:
     """Block size of a run of `requests` over a data set of `rows`.
 
     With repetition (enough passes for a window) a block is one super-pass, or several where one has too few requests
@@ -74,9 +87,9 @@ def cut_run(requests: int, rows: int, rules: WindowRules) -> Cut:
     whole = requests // size
     if whole >= rules.passes_needed:
         joined = max(1, ceil(rules.min_block_requests / size), ceil(whole / rules.max_blocks))
-        return Cut(requests, size, size * joined, whole // joined, True)
+        return PassCut(requests, size, size * joined, whole // joined, True)
     block = max(rules.min_block_requests, requests // rules.blocks_without_repetition)
-    return Cut(requests, size, block, requests // block, False)
+    return PassCut(requests, size, block, requests // block, False)
 
 
 def cut_blocks(columns: Columns, rows: int, rules: WindowRules) -> Blocks:
@@ -99,32 +112,30 @@ def cut_blocks(columns: Columns, rows: int, rules: WindowRules) -> Blocks:
     )
 
 
-def ramp_blocks(columns: Columns, blocks: Blocks, rules: WindowRules, concurrency: int | None) -> tuple[int, bool]:
-    """(leading blocks to crop, whether the requested concurrency was reached).
+def ramp_blocks(columns: Columns, blocks: Blocks, rules: WindowRules, concurrency: int | None) -> Ramp:
+    """Blocks that began before the load stood, and those after them whose TPOT is not yet where it ends up.
 
-    Cropped: the lead of the rules; in a closed loop every further block that began before the target was in flight;
-    then blocks whose driver, the first gating series, is further than a band from the median of the back half. Never
-    more than a share of the run.
+    The first are the lead of the rules and, in a closed loop, every further block that began before the target was in
+    flight. The second are blocks whose driver, the first gating series, is further than a band from the median of the
+    back half. Neither is more than a share of the run.
     """
     cut = blocks.cut
     most = int(cut.blocks * rules.max_ramp_share)
     lead = ceil(rules.lead_super_passes * cut.pass_size / cut.block_size) if cut.aligned else rules.lead_super_passes
-    reached = True
-    if concurrency is not None:
-        steps = flight(columns)
-        at_target = np.empty(0, dtype=np.int64) if steps is None else np.flatnonzero(steps.levels >= concurrency)
-        reached = bool(len(at_target))
-        if steps is not None and reached:
-            before = blocks.starts_ns[1:] < steps.times[at_target[0]]
-            lead = max(lead, 1 + int(before.sum()) if before.any() else 0)
+    steps = flight(columns) if concurrency is not None else None
+    at_target = np.flatnonzero(steps.levels >= concurrency) if steps is not None and concurrency else np.empty(0)
+    if steps is not None and len(at_target):
+        early = np.flatnonzero(blocks.starts_ns[1:] < steps.times[int(at_target[0])])
+        lead = max(lead, int(early[-1]) + 2 if len(early) else 0)
+    lead = min(lead, most)
     driver = next((blocks.series[gate.key] for gate in rules.gates if gate.gates), np.empty(0))
     back = driver[len(driver) // 2 :]
+    settled, level = lead, nan
     if np.isfinite(back).any():
         level = float(np.nanmedian(back))
-        near = np.abs(driver - level) <= rules.ramp_band * level
-        steady = np.flatnonzero(near)
-        lead = max(lead, int(steady[0]) if len(steady) else most)
-    return min(lead, most), reached
+        steady = np.flatnonzero(np.abs(driver[lead:] - level) <= rules.ramp_band * level)
+        settled = min(most, lead + int(steady[0]) if len(steady) else most)
+    return Ramp(lead, settled, level, concurrency is None or len(at_target) > 0)
 
 
 def drain_blocks(blocks: Blocks, start: int, rules: WindowRules) -> int:

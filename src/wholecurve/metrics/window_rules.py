@@ -15,7 +15,7 @@ from typing import Final
 from wholecurve.model.units import NS_PER_S
 
 
-class Status(StrEnum):
+class Coverage(StrEnum):
     """Coverage: how much steady signal the run holds (TR 4.4)."""
 
     WINDOWABLE = "windowable"
@@ -24,7 +24,7 @@ class Status(StrEnum):
     PARTIAL_DATASET = "partial_dataset"
 
 
-class Verdict(StrEnum):
+class SteadyVerdict(StrEnum):
     """What was seen (TR 4.4)."""
 
     STEADY = "STEADY STATE"
@@ -34,7 +34,7 @@ class Verdict(StrEnum):
     NOT_FOUND = "not found"
 
 
-class State(StrEnum):
+class Movement(StrEnum):
     """Movement of one metric over super-passes (TR 4.4)."""
 
     PLATEAU = "Plateau"
@@ -59,12 +59,12 @@ class Flag(StrEnum):
     OUT_OF_SCOPE = "out of scope"
 
 
-DECISIONS: Final[Mapping[Verdict, tuple[Basis, Flag]]] = MappingProxyType(
+DECISIONS: Final[Mapping[SteadyVerdict, tuple[Basis, Flag]]] = MappingProxyType(
     {
-        Verdict.STEADY: (Basis.WINDOW, Flag.NONE),
-        Verdict.ANOMALY: (Basis.WINDOW, Flag.ANOMALY),
-        Verdict.DRIFTING_UP: (Basis.WINDOW, Flag.DRIFT),
-        Verdict.DRIFTING_DOWN: (Basis.WINDOW, Flag.DRIFT),
+        SteadyVerdict.STEADY: (Basis.WINDOW, Flag.NONE),
+        SteadyVerdict.ANOMALY: (Basis.WINDOW, Flag.ANOMALY),
+        SteadyVerdict.DRIFTING_UP: (Basis.WINDOW, Flag.DRIFT),
+        SteadyVerdict.DRIFTING_DOWN: (Basis.WINDOW, Flag.DRIFT),
     }
 )
 """Basis and flag of a windowable run (rules.md section 10.3, choice C2). Every other status: total, fallback."""
@@ -117,6 +117,16 @@ class WindowRules:
     min_block_requests: int = 10
     max_blocks: int = 128
     blocks_without_repetition: int = 16
+
+    def __post_init__(self) -> None:
+        """Refuse rules that nothing can satisfy (ValueError): the data are wrong, not the run."""
+        if self.min_super_passes < 2 or self.lead_super_passes < 0 or (self.super_pass_size or 1) < 1:
+            raise ValueError("wanted at least 2 super-passes in a window, 0 before it, and 1 request in each")
+        if not any(gate.gates for gate in self.gates):
+            raise ValueError("wanted at least one series that gates")
+        for gate in self.gates:
+            if gate.gates and (not gate.cov_bounds or list(gate.cov_bounds) != sorted(gate.cov_bounds)):
+                raise ValueError(f"wanted rising bounds of variation for {gate.key}, got {gate.cov_bounds}")
 
     @property
     def passes_needed(self) -> int:

@@ -24,6 +24,7 @@ class Group(StrEnum):
     FIGURE = "figure"
     FACT = "fact"
     COLUMN = "column"
+    CURVE = "curve"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,52 @@ _FIGURES: Final[tuple[_Row, ...]] = (
     ("e2e_avg_interactivity", "tokens/s", "number", "end-to-end interactivity", "Sum of output tokens / sum of turn times: a ratio of sums; multi-turn work only.", "DESIGN 2; TR 4.1"),
 )
 
+_CURVE: Final[tuple[_Row, ...]] = (
+    ("ttft_p90_ns", "ns", "integer or null", "TTFT P90", "90th percentile of `ttft`, over the official window. Limits on it are inclusive.", "TR 4.1"),
+    ("tpot_p90_ns", "ns", "number or null", "TPOT P90", "90th percentile of `tpot`, ns for each token, over the official window.", "TR 4.1"),
+    ("interactivity_tps", "tokens/s", "number or null", "interactivity of one user", "`tps_per_user` or `e2e_avg_interactivity`; the rules data say which for a benchmark.", "TR 4.1, 4.2"),
+    ("output_length_mean", "tokens", "number or null", "realised mean output length", "Mean of `output_sequence_lengths`. Points further apart than 5 % of the longer one are not compared.", "wholecurve"),
+    ("provisioned_power_kw", "kW", "number or null", "provisioned power", "Power of everything provisioned for the point, added up by the power model; never a measured draw.", "TR 4.5"),
+    ("system_tps_per_kw", "tokens/s/kW", "number or null", "throughput per kW", "system_tps / provisioned_power_kw. The official normalisation.", "TR 4.5"),
+    ("tps_per_accelerator", "tokens/s", "number or null", "throughput per accelerator", "system_tps / all provisioned accelerators, those that only prefill included. Derived, unverified.", "wholecurve"),
+    ("tps_per_node", "tokens/s", "number or null", "throughput per node", "system_tps / all provisioned nodes. Derived, unverified.", "wholecurve"),
+    ("usd_per_million_output_tokens", "$/1e6 tokens", "number or null", "price of output tokens", "Price of the whole system an hour / (system_tps * 3600) * 1e6. Derived, unverified.", "wholecurve"),
+    ("usd_per_million_total_tokens", "$/1e6 tokens", "number or null", "price of all tokens", "Price of the whole system an hour / (total_tps * 3600) * 1e6. Derived, unverified.", "wholecurve"),
+    ("output_tokens_per_usd", "tokens/$", "number or null", "output tokens per dollar", "1e6 / usd_per_million_output_tokens: the same number the other way round.", "wholecurve"),
+    ("total_tokens_per_usd", "tokens/$", "number or null", "all tokens per dollar", "1e6 / usd_per_million_total_tokens: the same number the other way round.", "wholecurve"),
+    ("joules_per_output_token", "J/token", "number or null", "energy per output token, upper bound", "provisioned_power_kw * 1000 / system_tps: an upper bound, not a measured energy. Derived, unverified.", "wholecurve"),
+    ("systems_needed", "systems", "integer or null", "systems needed", "ceil(users / largest measured concurrency that passes). Assumes perfect spreading over equal systems. Derived, unverified.", "wholecurve"),
+    ("headroom", "", "number or null", "headroom", "systems_needed * concurrency / users - 1, with the same assumption. Derived, unverified.", "wholecurve"),
+)
+
+_WINDOW_FIGURES: Final[tuple[_Row, ...]] = (
+    ("tpot_p50_ns", "ns", "number or null", "TPOT P50", "50th percentile of `tpot`, ns per token, over the official window.", "DESIGN 2; TR 4.4"),
+    ("ttft_p50_ns", "ns", "number or null", "TTFT P50", "50th percentile of `ttft`, over the official window.", "DESIGN 2; TR 4.4"),
+    ("latency_p50_ns", "ns", "number or null", "latency P50", "50th percentile of `latency`, over the official window.", "DESIGN 2"),
+    ("latency_p90_ns", "ns", "number or null", "latency P90", "90th percentile of `latency`, over the official window.", "DESIGN 2"),
+    ("completed_tps", "tokens/s", "number or null", "tokens completed in the window", "Output tokens of successes completed between first and last issue of the steady window / that span; shown beside `system_tps`, which counts what was issued in it.", "wholecurve"),
+)
+
+_WINDOW_FACTS: Final[tuple[_Row, ...]] = (
+    ("steady_state", "", "object or null", "steady state", "Where the run stood still, and what that allows. Inside, `status` is the coverage (windowable, insufficient_duration, insufficient_passes, partial_dataset).", "TR 4.4"),
+    ("basis", "", "string", "basis", "What the official figures are made of: `window` (issued in the steady window) or `total` (the whole run).", "TR 4.4"),
+    ("flag", "", "string", "flag", "What must be said beside the official figures: none, anomaly, drift, fallback, out of scope.", "TR 4.4; wholecurve"),
+    ("super_pass_size", "requests", "integer", "super-pass size", "Requests of a super-pass: one pass of the data set in issue order.", "TR 4.4"),
+    ("super_pass_start", "", "integer or null", "first super-pass", "First super-pass of the steady window, from 0.", "TR 4.4"),
+    ("super_pass_end", "", "integer or null", "last super-pass", "Last super-pass of the steady window, itself too.", "TR 4.4"),
+    ("super_passes", "super-passes", "number", "super-passes", "How many super-passes of requests the steady window holds.", "TR 4.4"),
+    ("n_samples", "requests", "integer", "requests of the window", "All requests issued in the steady window.", "TR 4.4"),
+    ("duration_s", "s", "number", "duration of the window", "First to last issue of the steady window; answers may end later.", "TR 4.4"),
+    ("ramp_blocks", "blocks", "integer", "ramp", "Leading blocks that were cropped.", "TR 4.4"),
+    ("drain_blocks", "blocks", "integer", "drain", "Trailing blocks that were cut, because they ran mostly while no new requests came.", "reference client"),
+    ("plateaus", "", "array", "plateaus", "Stretches in which TPOT P50 and P90 stand still: no trend of 5 % or more, and a bounded variation.", "TR 4.4; reference client"),
+    ("variation", "", "object", "variation", "Coefficient of variation of a series over the blocks of a plateau.", "reference client"),
+    ("drifts", "", "array", "drift", "What each series does after the steady window.", "TR 4.4"),
+    ("anomaly", "", "string, object or null", "level shift", "A confirmed step from the steady window to another plateau.", "TR 4.4"),
+    ("low_confidence", "", "boolean", "low confidence", "The steady window is too short to be official.", "TR 4.4"),
+    ("interval", "as figure", "object", "interval", "Bounds of 95 % confidence: order statistics for percentiles, batch means for rates; null with a reason when n is too small.", "wholecurve"),
+)
+
 _FACTS: Final[tuple[_Row, ...]] = (
     ("schema", "", "string", "schema", "Name and version of the file's layout.", "DESIGN 7"),
     ("version", "", "string", "version", "Version of wholecurve.", "reference client"),
@@ -101,7 +148,7 @@ _FACTS: Final[tuple[_Row, ...]] = (
     ("n_samples_issued", "requests", "integer", "issued", "All requests of the phase.", "reference client"),
     ("n_samples_completed", "requests", "integer", "completed", "Successes only.", "reference client"),
     ("n_samples_failed", "requests", "integer", "failed", "Failures; cancelled and lost requests are in `outcomes`.", "reference client"),
-    ("state", "", "string", "state", "complete, interrupted or failed.", "reference client"),
+    ("state", "", "string", "state", "complete, interrupted or failed. In `steady_state`: by series Plateau, Drifting Up or Drifting Down.", "reference client; TR 4.4"),
     ("complete", "", "boolean", "complete", "State complete and no request lost.", "reference client"),
     ("finish_reason_counts", "requests", "object", "finish reasons", "Successes by finish reason; unknown words are `other`, none is `missing`.", "reference client"),
     ("run_config", "", "object", "run settings", "Load pattern, warm-up and seeds in the reference client's words.", "reference client"),
@@ -190,7 +237,7 @@ _FACTS: Final[tuple[_Row, ...]] = (
     ("limit_ns", "ns", "integer or null", "limit", "Its value; null if none is set.", "wholecurve"),
     ("values_cut", "requests", "integer", "values cut", "Requests it ended.", "wholecurve"),
     ("health", "", "object", "client health", "The client's verdict on itself.", "DESIGN 1"),
-    ("verdict", "", "string", "verdict", "ok; strained: read tails with care; client-limited: the client was measured, not the endpoint.", "DESIGN 1"),
+    ("verdict", "", "string", "verdict", "ok; strained: read tails with care; client-limited: the client was measured, not the endpoint. In `steady_state`: STEADY STATE, drifting_up, drifting_down, anomaly or not found.", "DESIGN 1; TR 4.4"),
     ("reasons", "", "array", "reasons", "Everything beyond a limit, worst first.", "wholecurve"),
     ("code", "", "string", "code", "What was judged or broken.", "wholecurve"),
     ("figure", "as code", "number", "figure", "What was found.", "wholecurve"),
@@ -261,7 +308,10 @@ def _names() -> dict[str, Name]:
             (Group.METRIC, _METRICS),
             (Group.BLOCK, _BLOCK),
             (Group.FIGURE, _FIGURES),
+            (Group.FIGURE, _WINDOW_FIGURES),
             (Group.FACT, _FACTS),
+            (Group.FACT, _WINDOW_FACTS),
+            (Group.CURVE, _CURVE),
         )
         for row in table
     ]

@@ -46,6 +46,23 @@ CLIENT_VERDICTS: Final[tuple[str, ...]] = ("ok", "strained", "client-limited")
 TOKEN_SOURCES: Final[tuple[str, ...]] = ("reference", "usage")
 
 
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _check_number(value: float | None, name: str, *, where: str = "") -> None:
+    if value is None:
+        return
+    fine = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    if not fine:
+        raise InputError(f"wanted a finite {name} of 0 or more, or None with a reason, got {value!r}", where=where)
+
+
+def _check_count(value: int | None, name: str, *, where: str = "") -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise InputError(f"wanted {name} as a whole number of 1 or more, got {value!r}", where=where)
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A value of zero or more, or None with a reason.
@@ -76,6 +93,9 @@ class Figure:
             raise InputError(f"wanted one run or more, got {self.runs}")
         if self.spread is not None and self.runs < 2:
             raise InputError("wanted no spread for a single run: it takes two or more")
+
+
+NOT_REPORTED: Final = Figure(None, "not reported")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,23 +242,3 @@ class Point:
     def figure(self, key: str) -> Figure:
         """The figure of this key; one that is absent is not measured: "not reported"."""
         return self.figures.get(key, NOT_REPORTED)
-
-
-NOT_REPORTED: Final = Figure(None, "not reported")
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
-def _check_number(value: float | None, name: str, *, where: str = "") -> None:
-    if value is None:
-        return
-    fine = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-    if not fine:
-        raise InputError(f"wanted a finite {name} of 0 or more, or None with a reason, got {value!r}", where=where)
-
-
-def _check_count(value: int | None, name: str, *, where: str = "") -> None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-        raise InputError(f"wanted {name} as a whole number of 1 or more, got {value!r}", where=where)

@@ -43,7 +43,9 @@ def build(kind: type[T], table: object, place: Place, key: Key = ()) -> T:
     for name in found:
         if name not in own:
             known = ", ".join(own)
-            raise InputError(f"unknown key `{'.'.join((*key, name))}`; wanted one of: {known}", where=place((*key, name)))
+            raise InputError(
+                f"unknown key `{'.'.join((*key, name))}`; wanted one of: {known}", where=place((*key, name))
+            )
     values = {}
     for name, field in own.items():
         if name in found:

@@ -12,7 +12,8 @@ from fractions import Fraction
 from wholecurve.model.errors import InputError
 from wholecurve.rules.cohorts import Cohort, adoptable, has_lead
 from wholecurve.rules.regions import Region, region_of
-from wholecurve.rules.ruleset import BasisRow, Drafter, RuleSet, SeedSet
+from wholecurve.rules.ruleset import BasisRow, RuleSet
+from wholecurve.rules.seeds import Drafter, SeedSet
 from wholecurve.rules.words import Kind, Offline, Status, Steadiness
 
 
@@ -20,7 +21,9 @@ def fewest_points(kind: Kind, offline: Offline, rules: RuleSet) -> int:
     """Smallest number of points of a curve, Offline included, given how its Offline result is made. Rules 5.3."""
     wanted = Offline.NONE if kind is Kind.AGENTIC else offline
     if kind is Kind.SINGLE_TURN and offline is Offline.NONE:
-        raise InputError("wanted a dedicated or an elected Offline result, got none", hint="only agentic curves have none")
+        raise InputError(
+            "wanted a dedicated or an elected Offline result, got none", hint="only agentic curves have no Offline"
+        )
     return rules.points.fewest[wanted]
 
 
@@ -35,8 +38,10 @@ def offline_allowed(kind: Kind, declared: Iterable[tuple[int, Offline]], c_max: 
     return all(how is Offline.DEDICATED or level == c_max for level, how in marked)
 
 
-def offline_in_order(offline_tps: float, offline_concurrency: int, c_max_tps: float, c_max: int, rules: RuleSet) -> bool:
-    """Whether a dedicated Offline run is at least as concurrent and (but for a small share) as fast as C_max. Rules 5.7.2.
+def offline_in_order(
+    offline_tps: float, offline_concurrency: int, c_max_tps: float, c_max: int, rules: RuleSet
+) -> bool:
+    """Whether a dedicated Offline run is as concurrent as C_max and (but for a small share) as fast. Rules 5.7.2.
 
     Throughputs in tokens per second; compared exactly, so that 0.98 x 50,000 is 49,000.
     """
@@ -45,7 +50,7 @@ def offline_in_order(offline_tps: float, offline_concurrency: int, c_max_tps: fl
 
 
 def shortest_s(concurrency: int, cut: Sequence[Region], kind: Kind, rules: RuleSet) -> float:
-    """Shortest steady duration of a point in seconds, by its level. Rules 6.2; levels up to the fixed bound are Ultra Low.
+    """Shortest steady duration of a point in seconds, by its level; up to the fixed bound it is Ultra Low's. Rules 6.2.
 
     A level in the margin takes High's. Raises InputError for a level that lies in no region and no margin.
     """
@@ -117,6 +122,6 @@ def seed_sets_for(target: Cohort, rules: RuleSet) -> tuple[SeedSet, ...]:
 
 
 def drafter_usable(drafter: Drafter, benchmark: str, target: Cohort, rules: RuleSet) -> bool:
-    """Whether a listed drafter is for this benchmark and was approved long enough before the target cohort. Rules 2.9.4."""
+    """Whether a listed drafter is for this benchmark and was approved in time for the target cohort. Rules 2.9.4."""
     lead = rules.drafters.lead_cohorts
     return drafter.benchmark == benchmark and has_lead(drafter.approved, target, lead, rules.cohorts)

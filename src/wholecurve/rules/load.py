@@ -1,7 +1,7 @@
 """Reads `data/<version>/*.toml` into a RuleSet. The only module of the rules that touches files.
 
-A file `durations.toml` fills the field `durations` of RuleSet; `clauses.run.toml` is one of several that fill `clauses`.
-A version may stand on another (`_version.toml`: `base`) and then holds only what differs, unless it `replaces` a section.
+`durations.toml` fills the field `durations` of RuleSet; `clauses.run.toml` is one of several that fill `clauses`. A
+version may stand on another (`_version.toml`: `base`); it then holds only what differs, unless it `replaces` a section.
 Editions are data too: see `overlay`.
 """
 
@@ -11,7 +11,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -40,6 +40,14 @@ class _File:
     table: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """`_version.toml`: the version that this one stands on, and the sections that it does not take over from it."""
+
+    base: str | None = None
+    replaces: tuple[str, ...] = ()
+
+
 def versions(root: Traversable | None = None) -> tuple[str, ...]:
     """Versions of the rules that are there, sorted. `root`: another folder of data than the package's."""
     folder = _data(root)
@@ -51,42 +59,37 @@ def load_rules(
     version: str = DEFAULT_VERSION, edition: str = DEFAULT_EDITION, root: Traversable | None = None
 ) -> RuleSet:
     """One edition of one version of the rules; read once. Raises InputError with file, key and what was wanted."""
-    files, replaced = _read(version, root)
+    files = _read(version, root)
     tables = _sections(files)
     chain = chain_of(edition, tables.get("about", {}).get("editions"), f"{version}/about{_SUFFIX}")
     selected = {name: for_edition(table, chain) for name, table in tables.items()}
-    places = [file for file in files if (file.section, file.name.split("/")[0]) not in replaced]
-    content = {"version": version, "edition": edition, "fingerprint": _digest(selected), **selected}
-    rules = build(RuleSet, content, lambda key: _place(key, places, version))
-    check_references(rules, _clause_ids(tables), lambda key: _place(key, places, version))
-    return with_values(rules, lambda key: _place(key, places, version))
+    content = {"version": version, "edition": edition, "fingerprint": "", **selected}
+    rules = build(RuleSet, content, lambda key: _place(key, files, version))
+    check_references(rules, _clause_ids(tables), lambda key: _place(key, files, version))
+    return replace(with_values(rules, lambda key: _place(key, files, version)), fingerprint=_digest(selected))
 
 
 def _data(root: Traversable | None) -> Traversable:
     return resources.files("wholecurve.rules") / "data" if root is None else root
 
 
-def _read(version: str, root: Traversable | None) -> tuple[list[_File], set[tuple[str, str]]]:
-    """Files of a version, those of the version it stands on first, and the (section, version) that are replaced."""
+def _read(version: str, root: Traversable | None) -> list[_File]:
+    """Files of a version; before them those of the version it stands on, without the sections that it replaces."""
     known = versions(root)
     if version not in known:
         raise InputError(f"wanted a version of the rules, got {version!r}", hint="versions: " + ", ".join(known))
     folder = _data(root) / version
-    head = _parse(folder / _HEAD, f"{version}/{_HEAD}")
-    for name in head:
-        if name not in ("base", "replaces"):
-            raise InputError(f"unknown key `{name}`; wanted one of: base, replaces", where=f"{version}/{_HEAD}")
-    base, replaces = head.get("base"), head.get("replaces", [])
+    head = build(_Head, _parse(folder / _HEAD, f"{version}/{_HEAD}"), lambda key: f"{version}/{_HEAD}")
+    wrong = sorted(set(head.replaces) - set(_SECTIONS))
+    if wrong:
+        raise InputError(f"wanted sections of the rules at `replaces`, got {wrong[0]!r}", where=f"{version}/{_HEAD}")
     files: list[_File] = []
-    replaced: set[tuple[str, str]] = set()
-    if base is not None:
-        if base == version or base not in known:
-            raise InputError(f"wanted another version at `base`, got {base!r}", where=f"{version}/{_HEAD}")
-        files, replaced = _read(base, root)
-        if not isinstance(replaces, list) or not set(replaces) <= set(_SECTIONS):
-            raise InputError(f"wanted sections of the rules at `replaces`, got {replaces!r}", where=f"{version}/{_HEAD}")
-        replaced |= {(file.section, file.name.split("/")[0]) for file in files if file.section in replaces}
-        files = [file for file in files if file.section not in replaces]
+    if head.base is not None:
+        if head.base not in known or _base_of(head.base, root) is not None:
+            raise InputError(
+                f"wanted at `base` a version that stands on no other, got {head.base!r}", where=f"{version}/{_HEAD}"
+            )
+        files = [file for file in _read(head.base, root) if file.section not in head.replaces]
     for part in sorted(folder.iterdir(), key=lambda each: each.name):
         if part.name.endswith(_SUFFIX) and part.name != _HEAD:
             name = f"{version}/{part.name}"
@@ -94,7 +97,11 @@ def _read(version: str, root: Traversable | None) -> tuple[list[_File], set[tupl
             if section not in _SECTIONS:
                 raise InputError(f"unknown file; wanted one of: {', '.join(_SECTIONS)}", where=name)
             files.append(_File(name, section, _parse(part, name)))
-    return files, replaced
+    return files
+
+
+def _base_of(version: str, root: Traversable | None) -> object:
+    return _parse(_data(root) / version / _HEAD, f"{version}/{_HEAD}").get("base")
 
 
 def _parse(file: Traversable, name: str) -> dict[str, Any]:
@@ -107,14 +114,13 @@ def _parse(file: Traversable, name: str) -> dict[str, Any]:
 def _sections(files: list[_File]) -> dict[str, dict[str, Any]]:
     """Tables by section. Within one version a section's files share no key; a later version's keys win."""
     tables: dict[str, dict[str, Any]] = {}
+    seen: dict[tuple[str, str, str], str] = {}
     for file in files:
-        there = tables.setdefault(file.section, {})
-        for other in files:
-            same = other.section == file.section and other.name.split("/")[0] == file.name.split("/")[0]
-            twice = (other.table.keys() & file.table.keys()) - {"edition"} if same and other is not file else ()
-            if twice:
-                raise InputError(f"wanted each key once, got `{min(twice)}` in {other.name} too", where=file.name)
-        tables[file.section] = merged(there, file.table)
+        for key in file.table.keys() - {"edition"}:
+            first = seen.setdefault((file.name.split("/")[0], file.section, key), file.name)
+            if first != file.name:
+                raise InputError(f"wanted each key once, got `{key}` in {first} too", where=file.name)
+        tables[file.section] = merged(tables.get(file.section, {}), file.table)
     return tables
 
 

@@ -1,6 +1,6 @@
 """How data differ by edition and version: tables laid over tables.
 
-- `[edition.E1]` at the root of a file is laid over the rest for edition E1: tables are merged, anything else is replaced.
+- `[edition.E1]` at the root of a file is laid over the rest for edition E1: tables merge, anything else is replaced.
 - A table with `editions = ["E3"]` exists in those editions only.
 - An edition with a `base` is that edition first, then its own overlay; what exists in the base exists in it.
 """

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from wholecurve.model.errors import InputError
 from wholecurve.rules.build import Key, Place
-from wholecurve.rules.ruleset import Clause, RuleSet
+from wholecurve.rules.clauses import Clause
+from wholecurve.rules.ruleset import RuleSet
 from wholecurve.rules.words import Kind, Offline
 
 _REFERENCE: Final = re.compile(r"\{([^{}]*)\}")

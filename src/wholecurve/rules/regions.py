@@ -80,7 +80,7 @@ def region_of(concurrency: int, cut: Sequence[Region], rules: RegionRules) -> Pl
 def filled(concurrency: int, cut: Sequence[Region], rules: RegionRules) -> frozenset[str]:
     """Ids of the regions that a point at this level counts for.
 
-    Ultra Low is filled by any level up to its fixed bound, whatever C_min is; an empty region by the level at its border.
+    Ultra Low is filled by any level up to its fixed bound, whatever C_min is; an empty region by the level at its end.
     A level may so fill two regions; the margin fills none. Source: rules 5.3, 5.4.
     """
     found = set()

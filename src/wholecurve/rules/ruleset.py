@@ -1,62 +1,22 @@
-"""The rules as frozen data: one type per file of `data/<version>/`, and RuleSet, which holds one edition of them all.
+"""The rules as frozen data: RuleSet holds one edition of them all, with one field per file of `data/<version>/`.
 
-Field by field, these are the keys of the TOML files; `build` refuses a file that has others. A number of the rules stands
-in the data and nowhere else. Mappings keep the order of the file and cannot be changed.
+Field by field, the types are the keys of the TOML files; `build` refuses a file that has others. A number of the rules
+stands in the data and nowhere else. Mappings keep the order of the file and cannot be changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from fractions import Fraction
 
 from wholecurve.rules.benchmarks import BenchmarkRules
-from wholecurve.rules.build import U64
-from wholecurve.rules.cohorts import Cohort, CohortRules
+from wholecurve.rules.clauses import About, Choice, Clause
+from wholecurve.rules.cohorts import CohortRules
 from wholecurve.rules.fields import FieldRules
 from wholecurve.rules.power import PowerRules
-from wholecurve.rules.words import Action, Basis, Kind, Offline, Origin, Scope, Severity, Status, Steadiness
-
-
-@dataclass(frozen=True, slots=True)
-class Edition:
-    """One text of the rules. `base`: the edition that this one is written on top of."""
-
-    id: str
-    what: str
-    source: str
-    standing: str
-    base: str | None = None
-    source_commit: str | None = None
-    content_sha256: str | None = None
-    no_digest_because: str | None = None
-    characters: int | None = None
-    captured: date | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One difference between editions: edition id to what it says, and the clauses that carry it."""
-
-    id: str
-    topic: str
-    sections: str
-    says: Mapping[str, str]
-    clauses: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """Which rules these are. `official`: whether a result under them can be submitted."""
-
-    title: str
-    version_line: str
-    official: bool
-    default_edition: str
-    editions: Mapping[str, Edition]
-    changes: Mapping[str, Change]
-    tentative_until: date | None = None
+from wholecurve.rules.seeds import DrafterRules, SeedRules
+from wholecurve.rules.words import Basis, Kind, Offline, Status, Steadiness
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +40,6 @@ class RegionRules:
     notify_up_to_c_max: int
     ultra_low_highest: int
     parts: int
-    rounding: str
     margin: Fraction
     declared_c_min: bool
     ultra_low: str
@@ -225,52 +184,6 @@ class Tolerances:
 
 
 @dataclass(frozen=True, slots=True)
-class SeedSet:
-    """Seeds published for a cohort. Unsigned 64-bit; never to be read through a binary float."""
-
-    id: str
-    cohort: Cohort
-    scheduler_rng_seed: U64
-    sample_index_rng_seed: U64
-    model_seed: U64
-
-
-@dataclass(frozen=True, slots=True)
-class SeedRules:
-    """Seed sets. `adoption_cohorts` counts the cohort of publication."""
-
-    adoption_cohorts: int
-    rotation_cohorts: int
-    legacy_seed: int
-    names: tuple[str, ...]
-    sets: Mapping[str, SeedSet]
-
-
-@dataclass(frozen=True, slots=True)
-class Drafter:
-    """A drafter for speculative decoding, known by the checksum of its weights or by target and configuration."""
-
-    id: str
-    benchmark: str
-    model: str
-    approved: Cohort
-    weight_checksum: str | None = None
-    target_checksum: str | None = None
-    configuration: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DrafterRules:
-    """Approved drafters. `native_heads`: whether the head that ships in an approved checkpoint is approved with it."""
-
-    lead_cohorts: int
-    counted_on: str
-    choice: str
-    native_heads: bool
-    list: Mapping[str, Drafter]
-
-
-@dataclass(frozen=True, slots=True)
 class Division:
     """One division: what it asks of a submission."""
 
@@ -296,33 +209,6 @@ class Vocabulary:
     steady_status: tuple[str, ...]
     steady_verdict: tuple[str, ...]
     steady_state: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """An unsettled question of the text, and what is done here about it."""
-
-    id: str
-    question: str
-    choice: str
-    sections: str
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One requirement. `{section.key}` in text and threshold is replaced by the value of the data when loaded."""
-
-    id: str
-    text: str
-    source: str
-    scope: Scope
-    severity: Severity
-    action: Action
-    threshold: str = ""
-    origin: Origin = Origin.RULES
-    kinds: tuple[Kind, ...] = (Kind.SINGLE_TURN, Kind.AGENTIC)
-    divisions: tuple[str, ...] = ()
-    choice: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,8 @@ def check_reachable(
 ) -> None:
     """Refuse before the load what would fail in every request: connection, the proxy's tunnel, certificate.
 
-    `tls` is the context of the run, `what` is behind the addresses: endpoint or proxy. Raises SetupError if no address can be used.
+    `tls` is the context of the run, `what` is behind the addresses: endpoint or proxy. Raises SetupError if no address
+    can be used.
     """
     faults: list[str] = []
     beyond: Unreachable | None = None
