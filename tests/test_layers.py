@@ -25,6 +25,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / ROOT
 LAYERS = {
     "model": 0,
     "wire": 1,
+    "curve": 1,
     "load": 1,
     "metrics": 1,
     "chart": 1,

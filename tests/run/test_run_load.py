@@ -27,9 +27,12 @@ from wholecurve.testing import (
     Send,
     TruthServer,
     Wait,
+    chunk,
     error_answer,
+    head_bytes,
     json_answer,
     sse_answer,
+    sse_event,
 )
 
 ANSWER = sse_answer(["a", "b", "c", "d"])
@@ -338,6 +341,32 @@ def test_request_timeout_cuts_a_stream_that_never_ends(tmp_path):
         )  # fmt: skip
     assert [row["failure"] for row in load.rows] == ["request_timeout"] * 2
     assert all(row["output_events"] > 2 for row in load.rows)
+
+
+def test_a_limit_below_the_workers_tick_still_holds(tmp_path):
+    """NET-5: an answer that took longer than the limit is cut in the records, even if no timer saw it."""
+    with ScriptedServer([At(0.01), *ANSWER]) as server:
+        load = run_load(tmp_path, server.url, phase(), limits=Limits(request_timeout_ns=NS // 1000))
+    assert [row["failure"] for row in load.rows] == ["request_timeout"] * 8
+    assert all("the whole answer came after" in row["detail"] for row in load.rows if row["detail"])
+
+
+def test_a_fault_of_the_answer_is_named_before_the_timeout_that_cut_it(tmp_path):
+    error = [Send(head_bytes(200, [("Content-Type", "text/event-stream"), ("Transfer-Encoding", "chunked")])),
+             Send(chunk(sse_event({"error": {"message": "out of cache"}}))), Hang()]  # fmt: skip
+    with ScriptedServer(error) as server:
+        load = run_load(
+            tmp_path, server.url, phase(rows=2, stop=StopRule(min_samples=2, max_samples=2)),
+            limits=Limits(silence_timeout_ns=NS // 4),
+        )  # fmt: skip
+    assert [row["failure"] for row in load.rows] == ["server_stream_error"] * 2
+
+
+def test_a_reset_in_mid_stream_says_so(tmp_path):
+    with ScriptedServer([*sse_answer(["a", "b"])[:2], Wait(0.05), Reset()]) as server:
+        load = run_load(tmp_path, server.url, phase(rows=1, stop=StopRule(min_samples=1, max_samples=1)))
+    assert load.rows[0]["failure"] == "truncated_stream"
+    assert "reset" in load.rows[0]["detail"].lower()
 
 
 def test_no_retry_unless_asked_for(tmp_path):

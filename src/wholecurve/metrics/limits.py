@@ -58,7 +58,7 @@ LIMITS: Final[tuple[Limit, ...]] = (
     Limit("descriptors_share", 0.90, 0.999, _share, "{figure} of the file descriptors were in use", "raise the limit (ulimit -n)"),
     Limit("ports_share", 0.90, 0.999, _share, "{figure} of the local ports were in use", "widen net.ipv4.ip_local_port_range or use several endpoint addresses"),
     # A lost answer is in no statistic, so every figure is in doubt.
-    Limit("lost_requests", 0, 0, _count, "{figure} requests were lost inside the client", "look at the worker's exit and the kernel log, then measure again"),
+    Limit("lost_requests", 0, 0, _count, "{figure} requests were lost inside the client", "look at the worker's exit, the kernel log and the free disk space, then measure again"),
     Limit("workers_not_clean", 0, 0, _count, "{figure} workers did not end cleanly", "look at the worker's exit and the kernel log, then measure again"),
     # Another concurrency than asked for is another point of the curve.
     Limit("concurrency_missing", 0, 0, _count, "the peak in flight was {figure} away from the concurrency asked for", "raise descriptors, ports or workers; see the other reasons"),

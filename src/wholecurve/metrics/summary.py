@@ -195,7 +195,8 @@ def _validity(
     """Whether these figures may be used as a result, and every reason against it."""
     checks = (
         (state is not RunState.COMPLETE, f"the run is {state}"),
-        (by_outcome.succeeded == 0, "no request succeeded"),
+        (by_outcome.sent == 0, "no request was sent"),
+        (by_outcome.sent > 0 and by_outcome.succeeded == 0, "no request succeeded"),
         (by_outcome.lost > 0, f"{by_outcome.lost} requests were lost inside the client"),
         (failures.client_side_failures > 0, f"{failures.client_side_failures} failures are this machine's fault"),
         (failures.exceeded, _failed_sentence(by_outcome, failures)),

@@ -37,6 +37,9 @@ HOW_FAILURE: dict[How, FailureKind] = {
     How.IDLE_TIMEOUT: FailureKind.IDLE_TIMEOUT,
 }
 
+CUT_SHORT = frozenset({None, FailureKind.CLOSED_EARLY, FailureKind.TRUNCATED, FailureKind.EMPTY})
+"""What an answer looks like that was well until a timeout cut it."""
+
 
 @dataclass(slots=True)
 class _Open:
@@ -79,6 +82,7 @@ class Reducer:
             tail.deleted = tail.number
         self._dialect = DIALECTS[plan.endpoint.dialect]
         self._stream = plan.request.stream
+        self._request_timeout_ns = plan.limits.request_timeout_ns
         self._max_event_bytes = plan.limits.max_event_bytes
         self._keep_text = plan.keep_responses or plan.tokenizer is not None
         self._skip = skip
@@ -166,14 +170,31 @@ class Reducer:
     def _end(self, opened: _Open, end: End, failure: str, detail: str) -> None:
         how = How(end.how)
         answer = opened.reader.finish(eof=True) if opened.reader is not None else None
-        kind = FailureKind(failure) if failure else HOW_FAILURE.get(how)
-        if kind is None and how is not How.CANCELLED:
-            if answer is None:
-                kind = FailureKind.CLOSED_EARLY
-            else:
-                kind, detail = answer.failure, answer.detail or detail or ""
+        kind, detail = self._failure(opened.issued, end, answer, failure, detail)
         outcome = Outcome.CANCELLED if how is How.CANCELLED else Outcome.FAILED if kind else Outcome.SUCCEEDED
         self._keep(opened, end, answer, outcome, kind, detail)
+
+    def _failure(
+        self, issued: Issued, end: End, answer: Answer | None, failure: str, detail: str
+    ) -> tuple[FailureKind | None, str]:
+        """(kind, detail). What the worker knows for sure wins, then the fault of the answer, then how it was cut."""
+        how = How(end.how)
+        if failure:
+            return FailureKind(failure), detail
+        if how is How.CANCELLED:
+            return None, detail
+        found = FailureKind.CLOSED_EARLY if answer is None else answer.failure
+        words = (answer.detail if answer is not None else None) or ""
+        if how in HOW_FAILURE and found in CUT_SHORT:
+            return HOW_FAILURE[how], detail
+        if found is None and self._request_timeout_ns is not None:
+            # The worker looks at its limits twenty times a second; the limit itself holds to the nanosecond.
+            took = end.completed_ns - issued.issued_ns
+            if took > self._request_timeout_ns:
+                return FailureKind.REQUEST_TIMEOUT, f"the whole answer came after {took / 1e6:.3f} ms"
+        if found is not None and detail:
+            words = f"{words} ({detail})" if words else detail
+        return found, words
 
     def _keep(
         self,
