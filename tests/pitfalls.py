@@ -17,7 +17,6 @@ class Later(StrEnum):
     CURVE = "the curve: several points in one session, and their ceiling"
     ACCURACY = "the scoring of answers"
     PACKAGES = "submission packages and their checker"
-    COMPARISON = "the comparison of runs, and charts of several points"
     AGENTIC = "replay of conversations with a history that grows"
 
 
@@ -348,15 +347,31 @@ PITFALLS: Final[tuple[tuple[str, str, Where], ...]] = (
     ),
     ("SEC-5", "prompts in logs", "cli/test_cli_pitfalls.py::test_a_refused_body_is_told_without_what_was_sent"),
     # Comparison
-    ("CMP-1", "per-device rates of split systems", Later.COMPARISON),
+    (
+        "CMP-1",
+        "per-device rates of split systems",
+        "curve/test_curve_cost.py::test_cmp_1_a_split_deployment_is_divided_by_everything",
+    ),
     ("CMP-2", "points outside the frame", "curve/test_curve_meanings.py::test_cmp_2_no_value_is_hidden_by_its_size"),
     ("CMP-3", "the planned rate on the axis", "curve/test_curve_meanings.py::test_cmp_3_the_axis_is_the_achieved_rate"),
-    ("CMP-4", "other output lengths compared", Later.COMPARISON),
-    ("CMP-5", "noise read as a change", Later.COMPARISON),
+    (
+        "CMP-4",
+        "other output lengths compared",
+        "curve/test_curve_compare.py::test_cmp_4_output_lengths_more_than_5_percent_apart",
+    ),
+    (
+        "CMP-5",
+        "noise read as a change",
+        "curve/test_curve_compare.py::test_cmp_5_single_runs_are_marked_and_prove_nothing",
+    ),
     (
         "CMP-6",
         "a frontier of another axis",
         "curve/test_curve_front.py::test_cmp_6_the_front_is_worked_out_again_for_other_axes",
     ),
-    ("CMP-7", "cost figures on mixed bases", Later.COMPARISON),
+    (
+        "CMP-7",
+        "cost figures on mixed bases",
+        "curve/test_curve_cost.py::test_cmp_7_price_basis_and_token_basis_are_kept_apart",
+    ),
 )

@@ -243,9 +243,30 @@ def test_a_second_run_on_the_same_prompts_is_flagged(salted: bool, tmp_path: Pat
         assert not flagged
     else:
         assert second["prompt_cache"]["cached_share"] > 0.99
-        assert flagged[0].startswith("100.0% of the prompt tokens")
+        assert flagged[0].startswith("100.0 % of the prompt tokens")
         assert "prompt tokens from a cache 100" in report(tmp_path / "two")
         assert "prompt cache" in page(tmp_path / "two")
+
+
+def test_a_long_preparation_gives_a_sign_of_life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SCL-6: while many prompts are made, the user reads how far it is; a short work says nothing."""
+    from importlib import import_module
+
+    from wholecurve.cli.inputs import resolved_run
+    from wholecurve.config import RunFlags
+
+    (tmp_path / "run.yaml").write_text(
+        "endpoint: {urls: ['http://127.0.0.1:9'], model: m}\n"
+        "dataset: {synthetic: {rows: 200, input_tokens: 20, seed: 1}}\nload: {concurrency: 2}\n"
+    )
+    said: list[str] = []
+    flags = RunFlags(config=str(tmp_path / "run.yaml"))
+    resolved_run(flags, said.append)
+    assert said == []
+    monkeypatch.setattr(import_module("wholecurve.datasets.synthetic"), "LARGE_JOB", 1_000)
+    resolved_run(flags, said.append)
+    assert said[0] == "made 32 of 200 prompts"
+    assert said[-1] == "made 192 of 200 prompts"
 
 
 # -- settings ----------------------------------------------------------------------------------------------------------
@@ -282,7 +303,7 @@ def test_a_forced_end_that_breaks_a_model(forced: bool, tmp_path: Path) -> None:
         more = ["--max-tokens", "5", *(["--extra-body", "ignore_eos=true"] if forced else [])]
         done = console(*run_flags(server.url, tmp_path, *more), cwd=tmp_path)
     assert done.code == (1 if forced else 0)
-    assert ("not valid: 4 of 4 requests failed (100.00%, limit 1.00%)" in done.errors()) is forced
+    assert ("not valid: 4 of 4 requests failed (100.00 %, limit 1.00 %)" in done.errors()) is forced
     assert ("NOT VALID" in done.out) is forced
 
 

@@ -114,7 +114,7 @@ def test_words_code_and_files(case: str, tmp_path: Path) -> None:
         done = console(*run_flags(server.url, tmp_path, *flags), cwd=tmp_path)
     lines = done.errors()
     assert done.code == 1
-    assert lines[0] == "not valid: 3 of 4 requests failed (75.00%, limit 1.00%)"
+    assert lines[0] == "not valid: 3 of 4 requests failed (75.00 %, limit 1.00 %)"
     assert lines[1].startswith(f"  3 failed: {words}")
     assert lines[2] == f"  what the endpoint speaks is told by: wholecurve probe {server.url}"
     assert len(lines) == 3
@@ -213,7 +213,7 @@ def test_failures_above_the_limit_are_code_1_after_everything_is_written(limit: 
     with ScriptedServer(lambda request: error_answer(500) if request.number in bad else GOOD) as server:
         done = console(*run_flags(server.url, tmp_path, "--max-failed-share", limit, rows=100), cwd=tmp_path)
     assert done.code == code
-    assert ("not valid: 6 of 100 requests failed (6.00%, limit 5.00%)" in done.errors()) == (code == 1)
+    assert ("not valid: 6 of 100 requests failed (6.00 %, limit 5.00 %)" in done.errors()) == (code == 1)
     assert set(FILES) <= files_of(tmp_path / "out")
     assert summary(tmp_path / "out")["outcomes"]["failed"] == 6
 

@@ -119,6 +119,7 @@ def test_unknown_and_equal_axes_are_refused(x: str, y: str) -> None:
         ((4, 64), None, (4, 64), "no highest concurrency is declared; the highest measured level stands for it"),
         ((4, 64), 64, (4, 64), ""),
         ((4, 64), 60, (4, 60), "the declared highest concurrency is not the highest measured level"),
+        ((4, 64), 4, (4, 4), "the declared highest concurrency is not the highest measured level"),
         ((4, 64), 2, (4, 2), "the declared highest concurrency lies below every measured level"),
         ((1, 33), 33, (1, 33), ""),
         ((1, 100_000), 100_000, (1, 100_000), ""),

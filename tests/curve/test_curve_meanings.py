@@ -262,6 +262,7 @@ def test_s15_models_on_the_same_agentic_traffic_may_stand_together() -> None:
         "Models differ in tokens for the same task. "
         "Turns per hour: s1/a/agent-a 1800 at most, s1/b/agent-b not reported."
     ]
+    assert rank(*plain(one))["notes"] == []
     elsewhere = replace(traffic[1], traffic="web")
     assert len(rank(*plain(one, curve((1,), who=elsewhere)))["refused"]) == 2
     rdi = replace(traffic[1], division="rdi")
@@ -336,6 +337,7 @@ def test_a_curve_whose_throughput_falls_with_load() -> None:
     assert (best["concurrency"], best["value"]) == (64, 2500)
     assert capacity(rows, [], 256)["concurrency"] == 256
     assert falls(plain(curve(*RISING))[1]) == []
+    assert falls(plain(curve((1, 50, 100, 100), (2, 60, 50, 100)))[1]) == []
 
 
 def test_rows_and_heads_are_plain_data() -> None:

@@ -189,6 +189,22 @@ def test_single_runs_are_marked() -> None:
     assert [one["single_run"] for one in answer["places"]] == [False, True]
 
 
+def test_equal_numbers_of_systems_are_ties_and_others_are_not() -> None:
+    """100 users: 64 and 80 at a time need 2 systems each, 512 at a time 1."""
+    levels = {"a": 64, "b": 80, "c": 512}
+    made = [curve((level,), who=identity(name)) for name, level in levels.items()]
+    answer = rank(*plain(*made), at=100, reading="systems")
+    assert [(one["place"], one["systems"], one["close"]) for one in answer["places"]] == [
+        (1, 1, ""),
+        (2, 2, "tie"),
+        (2, 2, "tie"),
+    ]
+
+
+def test_a_single_user_is_a_concurrency() -> None:
+    assert rank(*plain(curve(*RISING)), at=1)["places"][0]["concurrency"] == 1
+
+
 def test_fixed_speeds_against_a_baseline() -> None:
     """X12: at 40 tokens/s a has 2,560 and b 3,200, a quarter more; nobody holds 101."""
     other = curve((1, 50, 100, 80), (64, 150, 40, 3200), who=identity("b"))

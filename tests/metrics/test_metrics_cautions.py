@@ -46,7 +46,7 @@ def test_wrm_1_a_high_share_is_a_caution_and_no_fault(cached: int, flagged: bool
     assert found["validity"]["valid"]
     if flagged:
         assert found["cautions"][0].startswith(
-            f"{cached}.0% of the prompt tokens came from the endpoint's prompt cache"
+            f"{cached}.0 % of the prompt tokens came from the endpoint's prompt cache"
         )
 
 
@@ -64,6 +64,6 @@ def test_all_of_them_stand_in_one_list_and_the_workload_is_passed_through() -> N
         "token_mismatch": {"input": {"flagged": True, "sentence": "x"}},
     }
     found = of([clumps], **workload)
-    assert [one.split(" ")[0] for one in found["cautions"]] == ["90.0%", "x;", "two", "three", "99%"]
+    assert [one.split(" ")[0] for one in found["cautions"]] == ["90.0", "x;", "two", "three", "99"]
     assert found["workload"] == workload
     assert cautions(prompt_cache(columns([])), delivery(columns([])), {}) == ()

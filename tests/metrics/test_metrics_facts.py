@@ -104,7 +104,7 @@ def test_net_10_clumps_are_flagged() -> None:
     assert found.zero_gap_share == pytest.approx(126 / 127)
     assert (found.events_per_read, found.tokens_per_event) == (64.0, 1.0)
     assert found.bursty_reason is not None
-    assert "99%" in found.bursty_reason
+    assert "99 %" in found.bursty_reason
 
 
 def test_net_10_clumps_with_tiny_gaps_are_flagged_too() -> None:

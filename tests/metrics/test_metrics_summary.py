@@ -144,7 +144,7 @@ def test_reasons_say_what_is_missing() -> None:
 def test_rep_8_a_mostly_failed_run_is_not_valid() -> None:
     cols = columns([*answers(94), *[failed("http_protocol_error")] * 6])
     found = summary(cols, plan(STEADY, limits=Limits(max_failed_share=0.05)))
-    assert found["validity"]["invalid_reasons"] == ["6 of 100 requests failed (6.00%, limit 5.00%)"]
+    assert found["validity"]["invalid_reasons"] == ["6 of 100 requests failed (6.00 %, limit 5.00 %)"]
     assert summary(cols, plan(STEADY, limits=Limits(max_failed_share=0.06)))["validity"]["valid"]
 
 

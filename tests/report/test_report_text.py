@@ -125,7 +125,7 @@ def test_rep_8_failures_stand_beside_successes_and_the_run_is_not_valid() -> Non
     for text in (report_text(worse), shown(worse)):
         assert "199 sent = 197 succeeded + 2 failed" in text
         assert "not valid as a result" in text.lower()
-        assert "limit 1.00%" in text
+        assert "limit 1.00 %" in text
     assert "not valid" not in report_text(summary).lower()
     (kind, example) = lines_of(report_text(worse), "Failures")[:2]
     assert kind.split(maxsplit=1) == ["2", "http_503: the endpoint answered with an error status 503"]
@@ -146,7 +146,7 @@ def test_a_strained_client_says_why_and_what_to_do() -> None:
     summary = made_summary(workers=(made_worker(cpu_ns=54 * S),))
     for text in (report_text(summary), shown(summary)):
         assert "STRAINED" in text
-        assert "the busiest worker used 90.0% of a core" in text
+        assert "the busiest worker used 90.0 % of a core" in text
         assert "use more workers or a faster machine" in text
 
 

@@ -201,5 +201,7 @@ def _with_column(row: Row, how: Normalisation, price: Price | None) -> Row:
     if missing or usd_per_hour is None:
         reasons = {**row["reasons"], **dict.fromkeys(columns, "; ".join(missing))}
         return {**row, **dict.fromkeys(columns), "reasons": reasons}
-    value = how.figure(row, usd_per_hour)
-    return {**row, how.column: value, **{column: 1e6 / value for column in columns[1:]}}
+    found = {**row, how.column: how.figure(row, usd_per_hour)}
+    if how.column in RECIPROCALS:
+        found[RECIPROCALS[how.column]] = 1e6 / found[how.column]
+    return found

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from wholecurve.metrics.columns import Columns
 from wholecurve.metrics.delivery import Delivery
+from wholecurve.model.units import show_percent
 
 CACHED_SHARE: Final[float] = 0.1
 """More than this of the prompt tokens from a cache: a template alone is rarely so much of a prompt."""
@@ -45,8 +46,8 @@ def cautions(cache: PromptCache, delivered: Delivery, workload: Mapping[str, Any
     found = []
     if cache.cached_share is not None and cache.cached_share > CACHED_SHARE:
         found.append(
-            f"{cache.cached_share:.1%} of the prompt tokens came from the endpoint's prompt cache: compare only with "
-            "runs that had the same share; other prompts or a --salt of its own for each run avoid it"
+            f"{show_percent(cache.cached_share)} of the prompt tokens came from the endpoint's prompt cache: compare "
+            "only with runs that had the same share; other prompts or a --salt of its own for each run avoid it"
         )
     mismatches = (workload.get("token_mismatch") or {}).values()
     found += [f"{one['sentence']}; the tokenizers or templates differ" for one in mismatches if one.get("flagged")]

@@ -12,6 +12,7 @@ import numpy as np
 
 from wholecurve.metrics.columns import NULL, Columns, Mask
 from wholecurve.metrics.latency import output_tokens
+from wholecurve.model.units import show_percent
 
 BURSTY_ZERO_SHARE: Final[float] = 0.2
 """One gap in five is zero: where single tokens are sent one by one, hardly any is."""
@@ -69,10 +70,11 @@ def _bursty(gaps: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> str | None
         return None
     zero = float((gaps == 0).mean())
     if zero >= BURSTY_ZERO_SHARE:
-        return f"{zero:.0%} of the gaps are zero: events arrive in clumps; read TPOT, not gap percentiles"
+        return f"{show_percent(zero, 0)} of the gaps are zero: events arrive in clumps; read TPOT, not gap percentiles"
     middle, mean = float(np.median(gaps)), float(gaps.mean())
     if middle < BURSTY_MEDIAN_SHARE * mean:
-        return f"the median gap is {middle / mean:.1%} of the mean gap: events arrive in clumps; read TPOT, not gaps"
+        share = show_percent(middle / mean)
+        return f"the median gap is {share} of the mean gap: events arrive in clumps; read TPOT, not gaps"
     return None
 
 

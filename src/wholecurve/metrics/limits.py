@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from wholecurve.model.units import NS_PER_MS, show_duration
+from wholecurve.model.units import NS_PER_MS, show_duration, show_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Limit:
 
 
 def _share(value: float) -> str:
-    return f"{value:.1%}"
+    return show_percent(value)
 
 
 def _count(value: float) -> str:

@@ -22,7 +22,7 @@ from wholecurve.metrics.rate import window as run_window
 from wholecurve.metrics.superpass import Blocks
 from wholecurve.metrics.table import METRICS
 from wholecurve.metrics.window_rules import Basis, Movement
-from wholecurve.model.units import NS_PER_S
+from wholecurve.model.units import NS_PER_S, show_percent
 
 TOTAL_BATCHES: Final[int] = 20
 REQUESTS_PER_BATCH: Final[int] = 10
@@ -140,7 +140,8 @@ def _figure(
     if drift is None or drift.state is Movement.PLATEAU or basis is Basis.TOTAL:
         return figure
     ends = sorted(_converted(row, one) for one in (drift.low, drift.high))
-    why = f"{drift.key} moves by {drift.change:+.1%} over the rest of the run: a range, no point value"
+    change = show_percent(drift.change, sign=True)
+    why = f"{drift.key} moves by {change} over the rest of the run: a range, no point value"
     return replace(figure, value=None, low=ends[0], high=ends[1], interval=_none(row, why), reason=why)
 
 

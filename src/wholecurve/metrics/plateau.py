@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil
+from math import ceil, inf, sqrt
 from typing import Final
 
 import numpy as np
 
 from wholecurve.metrics.columns import Floats
+from wholecurve.metrics.confidence import student_t
 from wholecurve.metrics.trend import MIN_TREND_N, mann_kendall, pettitt, relative_change
 from wholecurve.metrics.window_rules import Gate, Movement, WindowRules
 
@@ -103,10 +104,10 @@ def movement(values: Floats, rules: WindowRules) -> tuple[Movement, float]:
     return (Movement.DRIFTING_UP if trend.s > 0 else Movement.DRIFTING_DOWN), trend.p
 
 
-def state_of(values: Floats, rules: WindowRules) -> Movement:
-    """Movement that counts: a significant trend of at least `min_change` from end to end."""
+def state_of(values: Floats, rules: WindowRules, *, at_least: float | None = None) -> Movement:
+    """Movement that counts: a significant trend of at least `at_least` (None: the rules' change) from end to end."""
     change = relative_change(values) if len(values) >= MIN_TREND_N and np.isfinite(values).all() else None
-    if change is None or abs(change) < rules.min_change:
+    if change is None or abs(change) < (rules.min_change if at_least is None else at_least):
         return Movement.PLATEAU
     return movement(values, rules)[0]
 
@@ -117,14 +118,32 @@ def variation(values: Floats) -> float:
     return float(values.std(ddof=1)) / mean if len(values) > 1 and mean > 0 else float("inf")
 
 
+def ends_fit(values: Floats, rules: WindowRules) -> bool:
+    """False if the first or the last value is far from the rest: beyond `min_change` and beyond their scatter.
+
+    The scatter is a prediction interval, so a few values are given more room than many. Without this, a wide bound of
+    variation lets a long plateau swallow the first blocks of the next level.
+    """
+    for end, rest in ((values[0], values[1:]), (values[-1], values[:-1])):
+        n, middle = len(rest), float(np.median(rest))
+        if abs(end - middle) > rules.min_change * middle:
+            room = student_t(n - 1, rules.edge_level) * float(rest.std(ddof=1)) * sqrt(1 + 1 / n) if n > 1 else inf
+            if abs(end - middle) > room:
+                return False
+    return True
+
+
 def admissible(series: Mapping[str, Floats], start: int, end: int, rules: WindowRules) -> bool:
-    """True if every gating series stands still over blocks [start, end): within its last bound, and without a trend."""
+    """True if every gating series stands still over blocks [start, end).
+
+    That is: within its last bound of variation, ends that fit the rest, and no trend that counts.
+    """
     for gate in rules.gates:
         if gate.gates:
             values = series[gate.key][start:end]
             if not np.isfinite(values).all() or variation(values) > gate.cov_bounds[-1]:
                 return False
-            if state_of(values, rules) is not Movement.PLATEAU:
+            if not ends_fit(values, rules) or state_of(values, rules) is not Movement.PLATEAU:
                 return False
     return True
 
@@ -146,9 +165,9 @@ def plateaus(series: Mapping[str, Floats], start: int, end: int, rules: WindowRu
 
 
 def is_flat(series: Mapping[str, Floats], plateau: Plateau, rules: WindowRules) -> bool:
-    """True if no gating series has a trend within the plateau, however small: a piece of a slow ramp has one."""
+    """True if no gating series has even half a trend that counts: a piece of a slow ramp has one."""
     parts = (series[key][plateau.start : plateau.end] for key in plateau.levels)
-    return all(movement(values, rules)[0] is Movement.PLATEAU for values in parts)
+    return all(state_of(values, rules, at_least=rules.min_change / 2) is Movement.PLATEAU for values in parts)
 
 
 def required(plateau: Plateau, block_span_ns: float, latency_ns: float, rules: WindowRules) -> Required:

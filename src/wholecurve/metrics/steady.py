@@ -34,7 +34,7 @@ from wholecurve.metrics.steady_words import basis_reason, cautions_of, gating_dr
 from wholecurve.metrics.superpass import Blocks, PassCut, Ramp, cut_blocks, drain_blocks, invariant, ramp_blocks
 from wholecurve.metrics.window_rules import DECISIONS, Basis, Coverage, Flag, Movement, SteadyVerdict, WindowRules
 from wholecurve.model.plan import Pattern
-from wholecurve.model.units import NS_PER_S
+from wholecurve.model.units import NS_PER_S, show_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,8 @@ def _edges(columns: Columns, blocks: Blocks, rules: WindowRules, concurrency: in
         if not safe:
             said.append(
                 f"the last {drain} blocks ran mostly while the load fell and are kept: TPOT depends on the request "
-                f"(spread {spread:.1%}, limit {rules.tail_spread:.1%}; skew {skew:.1%}, limit {rules.tail_skew:.1%})"
+                f"(spread {show_percent(spread)}, limit {show_percent(rules.tail_spread)}; "
+                f"skew {show_percent(skew)}, limit {show_percent(rules.tail_skew)})"
             )
             drain = 0
     return _Edges(start, blocks.cut.blocks - drain, drain, tuple(said))

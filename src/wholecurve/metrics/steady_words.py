@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from wholecurve.metrics.plateau import Drift, LevelShift, Plateau, Required
 from wholecurve.metrics.superpass import Blocks, PassCut
 from wholecurve.metrics.window_rules import Coverage, Movement, WindowRules
-from wholecurve.model.units import show_duration
+from wholecurve.model.units import show_duration, show_percent
 
 
 def basis_reason(
@@ -53,7 +53,8 @@ def cautions_of(
         said.append(f"{short} {why}")
     gating = {move.key for move in gating_drifts(moves, rules)}
     said += [
-        f"{move.key} moves by {move.change:+.1%} over the rest of the run: the window is a local plateau"
+        f"{move.key} moves by {show_percent(move.change, sign=True)} over the rest of the run: the window is a local "
+        "plateau"
         for move in moves
         if move.state is not Movement.PLATEAU and move.key not in gating
     ]
@@ -69,7 +70,8 @@ def cautions_of(
 def shift_sentence(shift: LevelShift, cut: PassCut) -> str:
     """A step in words."""
     place = int(shift.block * cut.block_size // cut.pass_size)
-    return f"level shift at super-pass {place}: {shift.key} {shift.change:+.1%} (change-point test p = {shift.p:.2g})"
+    change = show_percent(shift.change, sign=True)
+    return f"level shift at super-pass {place}: {shift.key} {change} (change-point test p = {shift.p:.2g})"
 
 
 def gating_drifts(moves: Sequence[Drift], rules: WindowRules) -> list[Drift]:

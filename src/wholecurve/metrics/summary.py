@@ -26,6 +26,7 @@ from wholecurve.metrics.table import METRICS
 from wholecurve.model.plan import Pattern, PhaseKind, Plan
 from wholecurve.model.record import RunState
 from wholecurve.model.status import Status
+from wholecurve.model.units import show_percent
 
 SUMMARY_SCHEMA: Final[str] = "wholecurve.result_summary/1"
 
@@ -211,7 +212,7 @@ def _failed_sentence(by_outcome: Counts, failures: FailureFacts) -> str:
     share = failures.failed_share or 0.0
     return (
         f"{by_outcome.failed + by_outcome.lost} of {ended} requests failed "
-        f"({share:.2%}, limit {failures.max_failed_share:.2%})"
+        f"({show_percent(share, 2)}, limit {show_percent(failures.max_failed_share, 2)})"
     )
 
 

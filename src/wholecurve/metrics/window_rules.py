@@ -105,6 +105,7 @@ class WindowRules:
     gates: tuple[Gate, ...] = GATES
     alpha: float = 0.05
     min_change: float = 0.05
+    edge_level: float = 0.997
     lead_super_passes: int = 1
     ramp_band: float = 0.05
     max_ramp_share: float = 0.5
@@ -120,7 +121,11 @@ class WindowRules:
 
     def __post_init__(self) -> None:
         """Refuse rules that nothing can satisfy (ValueError): the data are wrong, not the run."""
-        if self.min_super_passes < 2 or self.lead_super_passes < 0 or (self.super_pass_size or 1) < 1:
+        if (
+            self.min_super_passes < 2
+            or self.lead_super_passes < 0
+            or (self.super_pass_size is not None and self.super_pass_size < 1)
+        ):
             raise ValueError("wanted at least 2 super-passes in a window, 0 before it, and 1 request in each")
         if not any(gate.gates for gate in self.gates):
             raise ValueError("wanted at least one series that gates")
@@ -153,6 +158,7 @@ THRESHOLDS: Final[tuple[Threshold, ...]] = (
     Threshold("gates", "", "which series decide and which only warn, with their bounds of variation", "TR 4.4; detector; choice C1"),
     Threshold("alpha", "probability", "level of significance of trend, correlation and change-point tests", "detector"),
     Threshold("min_change", "share", "a significant trend or step counts from this change on, end to end", "detector; for the tail and steps wholecurve"),
+    Threshold("edge_level", "probability", "a plateau ends at a block outside this prediction interval of the rest, and `min_change` away", "wholecurve"),
     Threshold("lead_super_passes", "super-passes", "always cropped: while they began the load had not reached its target", "TR 4.4; detector"),
     Threshold("ramp_band", "share", "further leading super-passes are cropped while TPOT P50 is this far from the median of the back half", "detector"),
     Threshold("max_ramp_share", "share", "no more of the run than this is cropped as ramp", "detector"),

@@ -76,3 +76,8 @@ def show_bytes(count: float) -> str:
         if abs(count) >= BYTES[unit]:
             return f"{count / BYTES[unit]:.3g} {unit}"
     return f"{count:.0f} B"
+
+
+def show_percent(share: float, decimals: int = 1, *, sign: bool = False) -> str:
+    """A share as a percentage for people, with a space before the sign: 0.125 is `12.5 %`."""
+    return f"{share * 100:{'+' if sign else ''}.{decimals}f} %"
