@@ -27,6 +27,8 @@ from wholecurve.metrics import (
     Flag,
     Gate,
     Movement,
+    Plateau,
+    Required,
     SteadyState,
     SteadyVerdict,
     WindowRules,
@@ -36,6 +38,7 @@ from wholecurve.metrics import (
     submission_block,
     tpot,
 )
+from wholecurve.metrics.plateau import choose, required
 from wholecurve.metrics.steady import coverage, decide
 from wholecurve.metrics.superpass import cut_run
 from wholecurve.model.names import NAMES
@@ -460,6 +463,49 @@ def test_every_headline_figure_and_gate_is_named() -> None:
 def test_rules_that_nothing_satisfies_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="wanted"):
         WindowRules(**wrong)
+
+
+# spans of plateaus in s; (floor, precision, relaxation) of each in s; place of the one to report
+CHOICES = [
+    ([], [], None),
+    ([100, 300], [(200, 0, 0)] * 2, 1),
+    ([300, 900], [(200, 0, 0)] * 2, 0),
+    ([300, 900], [(200, 0, 500)] * 2, 1),
+    ([300, 900], [(200, 500, 0), (200, 0, 0)], 1),
+    # none lasts long enough for the detector: the first for the rules; none for the rules: the longest
+    ([300, 400], [(200, 0, 500)] * 2, 0),
+    ([100, 150, 150], [(200, 0, 0)] * 3, 1),
+]
+
+
+@pytest.mark.parametrize(("spans_s", "needs_s", "wanted"), CHOICES)
+def test_choice_of_a_plateau(spans_s: list[int], needs_s: list[tuple[int, int, int]], wanted: int | None) -> None:
+    needs = [Required(*(part * S for part in parts)) for parts in needs_s]
+    assert choose([span_s * S for span_s in spans_s], needs) == wanted
+
+
+@pytest.mark.parametrize(("variation", "precision_s"), [(0.0, 0), (0.05, 0), (0.06, 60), (0.08, 100)])
+def test_a_noisy_plateau_should_last_longer(variation: float, precision_s: int) -> None:
+    """k = ceil((1.96 variation / 0.05)^2) blocks of 10 s, and nothing up to four of them."""
+    plateau = Plateau(0, 4, 0.08, {"tpot_p50": variation, "tpot_p90": variation}, {})
+    need = required(plateau, 10 * S, 7 * S, WindowRules(min_duration_ns=1))
+    assert (need.precision_ns, need.relaxation_ns) == (precision_s * S, 35 * S)
+    assert need.ns == max(precision_s, 35) * S
+
+
+def test_a_step_that_is_not_confirmed_is_a_caution() -> None:
+    """Plateaus of four before and after a stretch that swings far above both: no single point parts them."""
+    levels = [20.0] * 5 + [45, 20, 45, 20, 45, 20, 45, 20] + [22.0] * 4
+    found = judge(steps(levels, per=PER))
+    assert (found.anomaly, found.verdict, span(found)) == (None, STEADY, (1, 4))
+    assert any("not confirmed" in one for one in found.cautions)
+
+
+def test_a_watched_series_without_values_changes_nothing() -> None:
+    gates = (*GATES[:2], Gate("connect_time_p50", "connect_time", 50.0, False))
+    found = judge(steps([20.0] * 10 + [30.0] * 10, per=PER), replace(RULES, gates=gates))
+    assert (found.verdict, found.watched) == (ANOMALY, {"connect_time_p50": Movement.PLATEAU})
+    assert set(found.series["connect_time_p50"]) == {None}
 
 
 def test_parameters_come_from_the_rules() -> None:

@@ -17,7 +17,8 @@ from wholecurve.metrics.official import HEADLINES, Figure, Headline
 from wholecurve.metrics.plateau import Drift, LevelShift, Plateau, Required
 from wholecurve.metrics.quantile import GRID, histogram, percentile_of, series, supported
 from wholecurve.metrics.rate import LegacyRates, Rates, TokenCounts, legacy_rates, rates, token_counts, window
-from wholecurve.metrics.steady import SteadyState, SteadyWindow, steady_state, submission_block
+from wholecurve.metrics.steady import SteadyState, SteadyWindow, steady_state
+from wholecurve.metrics.steady_block import submission_block
 from wholecurve.metrics.summary import DECIDED_DIFFERENTLY, SUMMARY_SCHEMA, summarize
 from wholecurve.metrics.table import METRICS, Metric
 from wholecurve.metrics.trend import ChangePoint, Trend, mann_kendall, pettitt, sen_slope

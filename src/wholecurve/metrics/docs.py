@@ -15,6 +15,7 @@ _TITLES: Final[dict[Group, tuple[str, str]]] = {
     Group.BLOCK: ("A series block", "`{}` when nothing was measured. All values in the unit of the metric."),
     Group.FIGURE: ("Figures of a phase", "One value per phase in `result_summary.json`; null when not measured."),
     Group.FACT: ("Facts beside the figures", "Settings, counts and evidence that tell how to read the figures."),
+    Group.CURVE: ("Points and curves", "What a point carries, and what is derived from several of them."),
     Group.COLUMN: ("Columns of the records", "`records/requests.parquet` and `records/events.parquet`."),
 }
 

@@ -209,10 +209,8 @@ def without_steps(values: Floats, later: Sequence[Plateau], rules: WindowRules) 
     """
     levelled = values.copy()
     for before, after in pairwise(later):
-        ratio = float(np.nanmean(values[after.start : after.end]) / np.nanmean(values[before.start : before.end]))
-        jump = float(
-            np.nanmean(values[after.start : after.start + EDGE]) / np.nanmean(values[before.end - EDGE : before.end])
-        )
+        ratio = _ratio(values[after.start : after.end], values[before.start : before.end])
+        jump = _ratio(values[after.start : after.start + EDGE], values[before.end - EDGE : before.end])
         if abs(ratio - 1) >= rules.min_change and (jump - 1) / (ratio - 1) >= SHARP:
             levelled[after.start :] /= ratio
     return levelled
@@ -233,6 +231,13 @@ def level_shift(
                 block = window.start + int(places[step.index])
                 shifts.append(LevelShift(gate.key, block, change, step.p, step.p < rules.alpha, later))
     return next((shift for shift in shifts if shift.confirmed), shifts[0] if shifts else None)
+
+
+def _ratio(after: Floats, before: Floats) -> float:
+    """Mean after / mean before; 1, no step, where either was not measured or is 0."""
+    if not np.isfinite(after).all() or not np.isfinite(before).all() or before.mean() <= 0:
+        return 1.0
+    return float(after.mean() / before.mean())
 
 
 def _plateau(series: Mapping[str, Floats], start: int, end: int, rules: WindowRules) -> Plateau:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -30,11 +29,11 @@ from wholecurve.metrics.plateau import (
     state_of,
 )
 from wholecurve.metrics.quantile import percentile_of
-from wholecurve.metrics.steady_words import basis_reason, cautions_of, gating_drifts, shift_sentence
+from wholecurve.metrics.steady_words import basis_reason, cautions_of, gating_drifts
 from wholecurve.metrics.superpass import Blocks, PassCut, Ramp, cut_blocks, drain_blocks, invariant, ramp_blocks
 from wholecurve.metrics.window_rules import DECISIONS, Basis, Coverage, Flag, Movement, SteadyVerdict, WindowRules
 from wholecurve.model.plan import Pattern
-from wholecurve.model.units import NS_PER_S, show_percent
+from wholecurve.model.units import show_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,33 +195,6 @@ def decide(status: Coverage, seen: SteadyVerdict, *, in_scope: bool) -> tuple[Ba
     if seen not in DECISIONS:
         raise ValueError(f"a {status} run cannot have the verdict {seen!r}: the block is inconsistent")
     return DECISIONS[seen]
-
-
-def submission_block(state: SteadyState) -> dict[str, Any] | None:
-    """The `steady_state` map of point.yaml, plain values; None when a steady state does not apply.
-
-    Keys as official-tools.md B.3: super-passes from 0, both ends included.
-    """
-    if state.status is None or state.verdict is None or state.cut is None:
-        return None
-    block: dict[str, Any] = {
-        "status": str(state.status),
-        "verdict": str(state.verdict),
-        "state": {key: str(value) for key, value in state.state.items()},
-    }
-    if state.window is not None:
-        block["window"] = {
-            "super_pass_start": state.window.super_pass_start,
-            "super_pass_end": state.window.super_pass_end,
-            "super_pass_size": state.cut.pass_size,
-            "n_samples": state.window.requests,
-            "duration_s": state.window.duration_ns / NS_PER_S,
-        }
-        if state.window.super_pass_start is None:
-            del block["window"]["super_pass_start"], block["window"]["super_pass_end"]
-    if state.anomaly is not None:
-        block["anomaly"] = shift_sentence(state.anomaly, state.cut)
-    return block
 
 
 def _not_applicable(columns: Columns, pattern: Pattern, agentic: bool | None) -> str | None:
