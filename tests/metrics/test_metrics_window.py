@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, fields, is_dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -43,6 +44,7 @@ from wholecurve.metrics.steady import coverage, decide
 from wholecurve.metrics.superpass import cut_run
 from wholecurve.model.names import NAMES
 from wholecurve.model.plan import Pattern
+from wholecurve.model.strict_json import dumps_strict
 
 PER = 50
 RULES = WindowRules(min_duration_ns=190 * S)
@@ -63,6 +65,17 @@ def figure(found: SteadyState, key: str) -> Figure:
 
 def span(found: SteadyState) -> tuple[int | None, int | None] | None:
     return None if found.window is None else (found.window.super_pass_start, found.window.super_pass_end)
+
+
+def as_plain(value: Any) -> Any:
+    """Tuples to lists and words to strings, as the writer of a file does; numbers as they are."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return as_plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(name): as_plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_plain(item) for item in value]
+    return str(value) if isinstance(value, str) else value
 
 
 def seen(found: SteadyState) -> tuple[Any, ...]:
@@ -422,6 +435,14 @@ def test_submission_block_in_the_words_of_the_rules() -> None:
         },
     }
     assert json.loads(json.dumps(block, allow_nan=False)) == block
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_rep_1_a_steady_state_is_plain_values(name: str) -> None:
+    """No NaN, no infinity, no numpy number, whatever was found."""
+    plain = json.loads(dumps_strict(as_plain(judge(steps(KNOWN[name][0], per=PER)))))
+    assert plain["status"] == KNOWN[name][1]
+    assert {one["key"] for one in plain["figures"]} == {row.key for row in HEADLINES}
 
 
 def test_every_threshold_is_in_the_table() -> None:
