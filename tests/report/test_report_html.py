@@ -135,7 +135,7 @@ def test_the_page_says_what_report_txt_says() -> None:
         "Client: ok", "Run: complete", "600 sent = 594 succeeded + 6 failed + 0 cancelled + 0 lost", "1,173 tokens/s",
         "16 asked for", "openai-chat, streamed", "http_503", '{"error": "overloaded"}', "reference tokenizer",
         "kernel: every read was stamped on arrival", "3f" * 32, "ab" * 32, "plan.seed", "git_sha",
-        "First output-bearing event - issued", "CPU of the busiest worker", "> 80.0%", "370 ms*",
+        "First output-bearing event - issued", "CPU of the busiest worker", "> 80.0 %", "370 ms*",
     ):  # fmt: skip
         assert wanted in text, wanted
 
