@@ -155,6 +155,13 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def takes_part(client: str, setting: Setting) -> bool:
+    """Whether a client is measured under a setting."""
+    if client in peers.PEERS and not setting.peers:
+        return False
+    return setting.clients is None or client in setting.clients
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     cores = os.sched_getaffinity(0)
@@ -182,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for repeat in range(1, options.repeats + 1):
         for setting in settings:
             for name in names:
-                if setting.clients is None or name in setting.clients:
+                if takes_part(name, setting):
                     pair = (options.server_core, options.client_core)
                     row = measure(CLIENTS[name], setting, repeat, pair, document["real_time"])
                     say(row)

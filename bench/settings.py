@@ -10,7 +10,8 @@ class Setting:
     """One load and the server's timing under it.
 
     `ttft_ms` and `itl_ms` are (mean, uniform jitter) of the server's schedule; None floods: no delays at all.
-    `rate_per_s` replaces the closed loop of `concurrency` by Poisson arrivals of non-streamed requests.
+    `rate_per_s` replaces the closed loop of `concurrency` by Poisson arrivals of non-streamed requests. `peers`: other
+    clients are measured here too, where bounds or the traps of a stream are compared.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Setting:
     role: str = "first"
     rate_per_s: float | None = None
     clients: tuple[str, ...] | None = None
+    peers: bool = False
 
     @property
     def stream(self) -> bool:
@@ -44,13 +46,13 @@ FAST = {"ttft_ms": (20.0, 5.0), "itl_ms": (10.0, 2.0)}
 
 SETTINGS: tuple[Setting, ...] = (
     Setting("c1", "1 stream, 100 events/s", 1, 12, 128, **FAST),
-    Setting("c32", "32 streams, 3,200 events/s", 32, 320, 128, **FAST),
-    Setting("c256", "256 streams, 25,000 events/s", 256, 2048, 128, **FAST),
+    Setting("c32", "32 streams, 3,200 events/s", 32, 320, 128, peers=True, **FAST),
+    Setting("c256", "256 streams, 25,000 events/s", 256, 2048, 128, peers=True, **FAST),
     Setting("c1024", "1,024 streams, 20,000 events/s", 1024, 2048, 128, (100.0, 25.0), (50.0, 10.0)),
     Setting("c4096", "4,096 streams, 15,000 events/s", 4096, 6144, 64, (400.0, 100.0), (200.0, 40.0)),
     Setting("c1024f", "1,024 streams, 100,000 events/s", 1024, 8192, 128, **FAST),
     Setting("flood", "64 streams, no delays", 64, 4000, 128, None, None),
-    Setting("role", "32 streams, role-only chunk sent at once", 32, 320, 128, role="start", **FAST),
+    Setting("role", "32 streams, role-only chunk sent at once", 32, 320, 128, role="start", peers=True, **FAST),
     Setting(
         "poisson",
         "10,000 requests/s, Poisson, canned reply",
