@@ -124,7 +124,7 @@ def machine(**more: Any) -> MachineFacts:
     """A machine in good health."""
     facts: dict[str, Any] = {
         "cores": 2,
-        "load_average_before": 0.1,
+        "running_before": 0.1,
         "descriptor_limit": 1024,
         "descriptors_peak": 40,
         "ports_available": 28_000,

@@ -103,7 +103,7 @@ def made_worker(**more: Any) -> WorkerFacts:
 
 
 MACHINE = MachineFacts(
-    cores=2, load_average_before=0.2, descriptor_limit=1024, descriptors_peak=40, ports_available=28_000,
+    cores=2, running_before=0.2, descriptor_limit=1024, descriptors_peak=40, ports_available=28_000,
     ports_used=16, kernel_stamps=True, clock_source="tsc", clock_steps=0,
 )  # fmt: skip
 

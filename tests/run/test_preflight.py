@@ -28,6 +28,7 @@ from wholecurve.run.preflight import (
     ensure_descriptors,
     local_ports,
     most_in_flight,
+    running_tasks,
     usable_cores,
 )
 from wholecurve.testing import ScriptedServer, sse_answer
@@ -110,7 +111,8 @@ def test_most_in_flight(changes: dict[str, Any], wanted: int) -> None:
 def test_the_machine_is_described(tmp_path: Path) -> None:
     found = check_limits(plan(4), [address(0)], port_range=port_file(tmp_path, 100))
     assert found.cores == usable_cores() >= 1
-    assert found.load_average_before is not None
+    assert found.running_before is not None
+    assert found.running_before >= 0
     assert found.descriptor_limit is not None
     assert found.kernel_stamps == (sys.platform == "linux")
     assert found.notes == ()
@@ -269,3 +271,20 @@ def test_a_folder_that_cannot_be_written_is_a_problem(monkeypatch: pytest.Monkey
     graded = {finding.name: finding for finding in examine(4, tmp_path)}
     assert graded["disk speed"].grade is Grade.PROBLEM
     assert graded["disk speed"].figure == "cannot be written: Read-only file system"
+
+
+@pytest.mark.parametrize(
+    ("text", "tasks"),
+    [
+        ("0.10 0.20 0.30 1/90 4242\n", 0),
+        ("99.0 50.0 9.0 3/90 1\n", 2),
+        ("0 0 0 0/9 1\n", 0),
+        ("", None),
+        ("a b c d/e", None),
+    ],
+)
+def test_tasks_that_want_a_core_now(tmp_path: Path, text: str, tasks: int | None) -> None:
+    """The load average of a minute ago calls an idle machine busy; the tasks of this moment do not."""
+    file = tmp_path / "loadavg"
+    file.write_text(text)
+    assert running_tasks(file) == tasks

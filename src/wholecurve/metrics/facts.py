@@ -35,12 +35,13 @@ class WorkerFacts:
 class MachineFacts:
     """What the machine says of itself. `None` where the system does not tell.
 
+    running_before: other tasks that wanted a core just before the run (not the load average, which remembers a minute).
     ports_available: local ports times distinct destinations. descriptors_peak: the fullest worker's.
     clock_source: the kernel's clock source (`tsc`, ...). clock_steps: steps of wall time seen while measuring.
     """
 
     cores: int | None
-    load_average_before: float | None
+    running_before: float | None
     descriptor_limit: int | None
     descriptors_peak: int | None
     ports_available: int | None

@@ -123,7 +123,7 @@ def measure(columns: Columns, phase: PhasePlan, workers: Sequence[WorkerFacts], 
         user_stamp_share=delivery(columns).user_stamp_share if machine.kernel_stamps else None,
         late_share=arrivals(columns, phase.rate_per_s).late_share if open_loop and not capped else None,
         clock_steps=machine.clock_steps if machine.kernel_stamps else 0,
-        load_per_core=_of(machine.load_average_before, machine.cores),
+        load_per_core=_of(machine.running_before, machine.cores),
     )
 
 

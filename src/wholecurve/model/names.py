@@ -259,7 +259,7 @@ _FACTS: Final[tuple[_Row, ...]] = (
     ("load_per_core", "", "number or null", "load before", "Load average before the run / cores.", "wholecurve"),
     ("machine", "", "object", "machine", "The client's machine.", "wholecurve"),
     ("cores", "cores", "integer", "cores", "Cores the client may use.", "wholecurve"),
-    ("load_average_before", "", "number or null", "load average", "One-minute load average before the run.", "wholecurve"),
+    ("running_before", "", "number or null", "running before", "Other tasks that wanted a core just before the run.", "wholecurve"),
     ("descriptor_limit", "", "integer or null", "descriptor limit", "Open files allowed per process.", "wholecurve"),
     ("descriptors_peak", "", "integer or null", "descriptors used", "Most open files of one worker.", "wholecurve"),
     ("ports_available", "", "integer or null", "ports available", "Local ports times destinations.", "wholecurve"),

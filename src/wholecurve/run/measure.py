@@ -242,7 +242,7 @@ def _machine(
 
     return MachineFacts(
         cores=preflight.cores if preflight else None,
-        load_average_before=preflight.load_average_before if preflight else None,
+        running_before=preflight.running_before if preflight else None,
         descriptor_limit=preflight.descriptor_limit if preflight else None,
         descriptors_peak=max(open_now) if open_now else None,
         ports_available=preflight.ports_available if preflight else None,

@@ -16,12 +16,15 @@ from pathlib import Path
 from wholecurve.load import planned_total, slots_of
 from wholecurve.model.errors import SetupError
 from wholecurve.model.plan import PhasePlan, Plan
+from wholecurve.run.clock import sleep_s
 from wholecurve.run.conn import Address
 
 SPARE_DESCRIPTORS = 64
 """Of every process: standard streams, spool, records, epoll, libraries."""
 
 PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+LOADAVG = Path("/proc/loadavg")
+LOOKS, LOOK_PAUSE_S = 4, 0.01
 CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 
 
@@ -34,7 +37,7 @@ class Preflight:
     """
 
     cores: int
-    load_average_before: float | None
+    running_before: float | None
     descriptor_limit: int | None
     ports_available: int | None
     kernel_stamps: bool
@@ -62,7 +65,7 @@ def check_limits(plan: Plan, addresses: Sequence[Address], *, port_range: Path =
         )
     return Preflight(
         cores=usable_cores(),
-        load_average_before=load_average(),
+        running_before=running_tasks(),
         descriptor_limit=limit,
         ports_available=available,
         kernel_stamps=plan.kernel_stamps and sys.platform == "linux",
@@ -125,6 +128,19 @@ def local_ports(path: Path = PORT_RANGE) -> int | None:
 def usable_cores() -> int:
     """Cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def running_tasks(path: Path = LOADAVG) -> int | None:
+    """Other tasks that want a core now: the least of a few looks, since a passing task is no load."""
+    looks: list[int] = []
+    for look in range(LOOKS):
+        if look:
+            sleep_s(LOOK_PAUSE_S)
+        try:
+            looks.append(int(_read(path).split()[3].partition("/")[0]) - 1)  # one of them is this process
+        except (IndexError, ValueError):
+            return None
+    return max(0, min(looks))
 
 
 def load_average() -> float | None:
