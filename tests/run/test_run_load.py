@@ -10,13 +10,17 @@ from collections import Counter
 from random import Random
 
 import pytest
-from run_build import NS, ordered, phase, prompts, run_load
+from run_build import NS, ordered, phase, plan_for, prompts, run_load
 
 from wholecurve.load import sample_order
-from wholecurve.model.plan import Limits, Order, Pattern, PhaseKind, RequestOptions, StopRule
+from wholecurve.model.plan import Limits, Order, Pattern, PhaseKind, RequestOptions, Secrets, StopRule
 from wholecurve.model.record import RunState
-from wholecurve.model.sample import Conversation, Sample, Turn
+from wholecurve.model.sample import Conversation, Sample, Turn, single_shot
+from wholecurve.run.conn import Address
 from wholecurve.run.control import Global
+from wholecurve.run.outgoing import Outgoing
+from wholecurve.run.recorder import Recorder
+from wholecurve.run.transport import Transport
 from wholecurve.sim import SimOptions, profile_named, start
 from wholecurve.testing import (
     At,
@@ -524,3 +528,42 @@ def test_long_answers_are_on_disk_while_they_run(tmp_path):
     assert seen[0] > 1000
     assert load.rows[0]["output_events"] == 30
     assert prompts(1)
+
+
+def test_gathering_reads_changes_no_stamp(tmp_path, monkeypatch):
+    """Read a millisecond at a time, tokens keep the kernel's stamps, first tokens are read at once, nothing is lost."""
+    monkeypatch.setattr("wholecurve.run.transport.GATHER_READS_PER_S", 0)
+    monkeypatch.setattr("wholecurve.run.transport.GATHER_ANSWER_NS", 0)
+    with TruthServer(tokens=60, first_s=0.02, gap_s=0.02) as server:
+        talk = tuple(single_shot(Sample(row=row, prompt=f"p {row}", body={"max_tokens": 60})) for row in range(8))
+        load = run_load(tmp_path, server.url, phase(concurrency=4), conversations=talk)
+        truth = server.truth()
+    assert len(load.of("succeeded")) == 8
+    assert sum(load.facts[0]["read_lag_log2_ns"][18:]) > 50, "most reads waited for a part of a millisecond"
+    for row in load.rows:
+        record = next(r for name, r in truth.items() if name.endswith(f"-0-{row['index']}"))
+        assert row["output_events"] == 60
+        assert row["first_shared"] == 1
+        assert -20_000 <= row["first_output_ns"] - record.token_ns[0] < 5_000_000
+        late = [abs(ours - theirs) for ours, theirs in zip(row["gaps_ns"], record.gaps_ns, strict=True)]
+        assert sorted(late)[len(late) // 2] < 500_000
+
+
+@pytest.mark.parametrize(
+    ("reads", "ended", "in_flight", "gathers"),
+    [
+        (5_000, 50, 256, True),  # 10,000 reads/s, answers of 2.56 s
+        (3_000, 50, 256, False),  # too few reads to save anything
+        (5_000, 2_000, 256, False),  # answers of 64 ms: a millisecond between two of them is load
+        (5_000, 0, 256, True),  # nothing ended in half a second: long answers
+    ],
+)
+def test_when_reads_are_gathered(tmp_path, reads, ended, in_flight, gathers):
+    plan = plan_for(["http://127.0.0.1:1"], [phase()])
+    recorder = Recorder(tmp_path, 0)
+    address = Address(0, 0, 2, ("127.0.0.1", 1), "h", 1, False, False, "")
+    transport = Transport(0, plan, recorder, Outgoing(plan, Secrets()), [address], lambda *_: None, lambda *_: None)
+    transport._served = reads
+    transport.decide_gathering(NS // 2, ended, in_flight)
+    assert transport._gathering is gathers
+    recorder.close()

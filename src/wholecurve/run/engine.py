@@ -29,6 +29,7 @@ TICK_NS = 10_000_000
 """Chores are done in small portions, a hundred times a second: a pause in reading merges events into one stamp."""
 LOOK_EVERY_TICKS = 5
 FLUSH_EVERY_TICKS = 25
+DECIDE_EVERY_TICKS = 50
 SPIN_BELOW_NS = 2_000_000
 """Nearer than this the loop does not trust the millisecond grain of epoll and takes short naps instead."""
 NAP_S = 50e-6
@@ -84,6 +85,8 @@ class Engine:
         self._issuing = self._slots is None or self._slots.next_free_ns() is not None
         self._issue_ended_ns = 0
         self._start = 0
+        self._decided_ns = monotonic_ns()
+        self._ended = 0
         self._transport.begin_phase()
         for cell in (Worker.ISSUED, Worker.COMPLETED, Worker.UNSENT):
             self._cells[cell] = 0
@@ -293,6 +296,7 @@ class Engine:
     def _on_done(self, flight: Flight, good: bool, completed_ns: int, free_at: int) -> None:
         """A request ended: go on with its conversation, or free its slot and refill it at once."""
         self._cells[Worker.COMPLETED] += 1
+        self._ended += 1
         unit = flight.unit
         try:
             if self._control.run[Global.STOP]:
@@ -341,6 +345,9 @@ class Engine:
         cells[Worker.FAULT] = self._recorder.fault
         cells[Worker.OPEN] = self._transport.open_connections
         self._transport.stamps.refresh()
+        if self._tick % DECIDE_EVERY_TICKS == 0:
+            self._transport.decide_gathering(now - self._decided_ns, self._ended, self._in_flight)
+            self._decided_ns, self._ended = now, 0
         orphaned = os.getppid() != self._parent  # nobody is left to collect what this worker would measure
         if self._control.run[Global.STOP] >= 2 or self._recorder.fault or orphaned:
             self._cancel_all(now, "")
