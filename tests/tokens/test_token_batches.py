@@ -84,7 +84,7 @@ def test_text_that_does_not_encode_to_what_was_generated() -> None:
     assert not found.flagged
     assert found.sentence("output") == (
         "output tokens: the server counts 1.03 times the reference tokenizer (median of 3 requests); "
-        "66.7 % differ, 33.3 % by more than 5 %"
+        "66.7 % differ, 33.3 % by more than 5 % and one token"
     )
 
 
@@ -93,6 +93,12 @@ def test_another_tokenizer_on_the_server_is_flagged() -> None:
     assert compare_counts([7_000] * 4, [35_000] * 4).flagged
     assert compare_counts([100] * 4, [94] * 4).flagged
     assert not compare_counts([100] * 4, [105] * 4).flagged
+
+
+def test_the_end_token_alone_is_no_other_tokenizer() -> None:
+    found = compare_counts([1, 1, 1, 40], [2, 2, 2, 41])
+    assert (found.unequal_share, found.far_share, found.flagged) == (1.0, 0.0, False)
+    assert compare_counts([1, 1, 1, 40], [3, 3, 3, 42]).flagged
 
 
 @pytest.mark.parametrize(("reference", "usage"), [([], []), ([None, 5], [3, None]), ([0], [3])])
