@@ -14,9 +14,9 @@ from run_build import NS, ordered, phase, plan_for, prompts, run_load
 
 from wholecurve.load import sample_order
 from wholecurve.model.plan import Limits, Order, Pattern, PhaseKind, RequestOptions, Secrets, StopRule
-from wholecurve.model.record import RunState
+from wholecurve.model.record import FailureKind, RunState
 from wholecurve.model.sample import Conversation, Sample, Turn, single_shot
-from wholecurve.run.conn import Address
+from wholecurve.run.conn import Address, Broken
 from wholecurve.run.control import Global
 from wholecurve.run.outgoing import Outgoing
 from wholecurve.run.recorder import Recorder
@@ -567,3 +567,16 @@ def test_when_reads_are_gathered(tmp_path, reads, ended, in_flight, gathers):
     transport.decide_gathering(NS // 2, ended, in_flight)
     assert transport._gathering is gathers
     recorder.close()
+
+
+def test_a_send_that_fails_at_once_is_a_failure_and_not_lost(tmp_path, monkeypatch):
+    """The request is in the spool before anything can end it."""
+
+    def broken(_conn, _data):
+        raise Broken(FailureKind.CLOSED_EARLY, "EPIPE: Broken pipe")
+
+    monkeypatch.setattr("wholecurve.run.conn.Connection.send", broken)
+    with ScriptedServer(ANSWER) as server:
+        load = run_load(tmp_path, server.url, phase(rows=4, stop=StopRule(min_samples=4, max_samples=4)))
+    assert [row["outcome"] for row in load.rows] == ["failed"] * 4
+    assert {row["failure"] for row in load.rows} == {"closed_without_answer"}

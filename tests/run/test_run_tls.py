@@ -10,7 +10,8 @@ from contextlib import contextmanager
 import pytest
 from run_build import ordered, phase, run_load
 
-from wholecurve.model.plan import StopRule, Tls
+from wholecurve.model.plan import Limits, StopRule, Tls
+from wholecurve.model.record import RunState
 from wholecurve.testing import ScriptedServer, TruthServer, make_certificate, server_context, sse_answer
 
 STOP = StopRule(min_samples=6, max_samples=6)
@@ -151,3 +152,26 @@ def test_proxy_variables_of_the_environment_are_not_used(tmp_path, monkeypatch):
     with ScriptedServer(sse_answer(["a"])) as server:
         load = run_load(tmp_path, server.url, phase(rows=6, stop=STOP))
     assert len(load.of("succeeded")) == 6
+
+
+def test_a_reset_in_the_handshake_fails_the_request_that_waits_for_it(tmp_path):
+    """It must neither hang nor vanish: no answer can come on a connection that never was."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+
+    def refuse() -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            client.recv(1)  # the first byte of the hello; closing with the rest unread resets the connection
+            client.close()
+
+    threading.Thread(target=refuse, daemon=True).start()
+    url = f"https://127.0.0.1:{listener.getsockname()[1]}"
+    limits = Limits(run_timeout_ns=8_000_000_000)
+    load = run_load(tmp_path, url, phase(rows=6, stop=STOP), limits=limits)
+    listener.close()
+    assert load.result.state is RunState.COMPLETE
+    assert [row["outcome"] for row in load.rows] == ["failed"] * 6
+    assert all(row["failure"] in ("closed_without_answer", "connect_failed") for row in load.rows)

@@ -270,10 +270,10 @@ class Engine:
         self._control.run[Global.PHASE_ISSUE_END] = self._issue_ended_ns
 
     def _issue(self, flight: Flight) -> None:
-        """The decision to send."""
-        self._transport.submit(flight)
+        """The decision to send, noted first: a send can fail at once, and no end may precede its beginning."""
         unit = flight.unit
-        self._recorder.append(
+        flight.issued_ns = monotonic_ns()
+        self._recorder.note(
             issued_frame(
                 Issued(
                     flight.serial, self._phase_number, flight.index, unit.number, unit.turn_number,
@@ -281,6 +281,7 @@ class Engine:
                 )
             )
         )  # fmt: skip
+        self._transport.submit(flight)
         self._cells[Worker.ISSUED] += 1
         if self._in_flight > self._peak:
             self._peak = self._in_flight

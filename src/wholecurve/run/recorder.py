@@ -36,10 +36,14 @@ class Recorder:
         path = self._folder / spool_name(self._worker, self._number)
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
-    def append(self, data: bytes) -> None:
-        """Keep one frame; written at the next flush, or now if enough waits: small writes keep the loop turning."""
+    def note(self, data: bytes) -> None:
+        """Keep one frame without writing now, whatever waits: between two instants that are measured."""
         self._pending.append(data)
         self._pending_bytes += len(data)
+
+    def append(self, data: bytes) -> None:
+        """Keep one frame; written at the next flush, or now if enough waits: small writes keep the loop turning."""
+        self.note(data)
         if self._pending_bytes > FLUSH_BYTES:
             self.flush()
 

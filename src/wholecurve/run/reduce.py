@@ -12,7 +12,6 @@ import os
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 import orjson
@@ -25,6 +24,7 @@ from wholecurve.run.control import FIRST_BUCKET, TTFT_BUCKETS, Control, Global
 from wholecurve.run.control import Reducer as Cell
 from wholecurve.run.hide import Hide
 from wholecurve.run.recorder import spool_name
+from wholecurve.run.rows import answer_numbers, end_numbers, gaps_of, issued_numbers, response_of
 from wholecurve.run.spool import END, ISSUED, PART, End, How, Issued, Kind, split_frames
 from wholecurve.wire import DIALECTS, Answer, AnswerReader
 
@@ -205,14 +205,14 @@ class Reducer:
         kind: FailureKind | None,
         detail: str,
     ) -> None:
-        numbers = _issued_numbers(opened.issued) | _end_numbers(end) | _answer_numbers(answer)
+        numbers = issued_numbers(opened.issued) | end_numbers(end) | answer_numbers(answer)
         numbers["user_stamps"] = opened.user_stamps
         if end is not None:
             numbers["completed_ns"] = end.completed_ns
         texts = (outcome.value, kind.value if kind else None, self._hide(detail[:DETAIL_CHARS]) or None,
                  answer.finish_reason if answer else None)  # fmt: skip
-        response = _response(answer) if self._keep_text and answer is not None else (None,) * 5
-        row = Row(numbers_of(numbers), texts, response, _gaps(answer))
+        response = response_of(answer) if self._keep_text and answer is not None else (None,) * 5
+        row = Row(numbers_of(numbers), texts, response, gaps_of(answer))
         self._rows.append(pack_row(row))
         if self._cells is not None:
             self._count(opened.issued, answer, outcome)
@@ -275,80 +275,6 @@ def _first_file(folder: Path, worker: int) -> int:
     """Number of the oldest spool file of a worker; 0 before it wrote any."""
     names = sorted(folder.glob(f"spool-{worker:03d}-*.bin"))
     return int(names[0].stem.rsplit("-", 1)[1]) if names else 0
-
-
-def _issued_numbers(issued: Issued) -> dict[str, int | None]:
-    return {
-        "index": issued.place,
-        "phase": issued.phase,
-        "conversation": issued.conversation,
-        "turn": issued.turn,
-        "sample": issued.sample if issued.sample >= 0 else None,
-        "scheduled_ns": issued.scheduled_ns,
-        "issued_ns": issued.issued_ns,
-    }
-
-
-def _end_numbers(end: End | None) -> dict[str, int | None]:
-    if end is None:
-        return {}
-    return {
-        "worker": end.worker,
-        "address": _known(end.address),
-        "connection": _known(end.connection),
-        "reused": end.reused if end.connection >= 0 else None,
-        "attempts": end.attempts,
-        "sent_ns": _known(end.sent_ns),
-        "connect_ns": _known(end.connect_ns),
-        "bytes_sent": end.bytes_sent,
-        "max_tokens": _known(end.max_tokens),
-    }
-
-
-def _known(value: int) -> int | None:
-    return value if value >= 0 else None
-
-
-def _answer_numbers(answer: Answer | None) -> dict[str, int | None]:
-    if answer is None:
-        return {"events": 0, "output_events": 0, "reads": 0, "bytes_received": 0}
-    usage = answer.usage
-    return {
-        "status": answer.status,
-        "first_byte_ns": answer.first_byte_ns,
-        "first_output_ns": answer.first_output_ns,
-        "first_visible_ns": answer.first_visible_ns,
-        "last_output_ns": answer.last_output_ns,
-        "events": answer.n_events,
-        "output_events": answer.n_output_events,
-        "first_shared": _first_shared(answer),
-        "reads": answer.n_reads,
-        "bytes_received": answer.bytes_received,
-        "usage_input": usage.input if usage else None,
-        "usage_output": usage.output if usage else None,
-        "usage_reasoning": usage.reasoning if usage else None,
-        "usage_cached": usage.cached if usage else None,
-    }
-
-
-def _first_shared(answer: Answer) -> int | None:
-    """Events with the stamp of the first: more than one means that its TTFT is an upper bound."""
-    stamps = answer.output_stamps
-    if not stamps:
-        return None
-    return next((place for place, stamp in enumerate(stamps) if stamp != stamps[0]), len(stamps))
-
-
-def _gaps(answer: Answer | None) -> array[int]:
-    if answer is None or len(answer.output_stamps) < 2:
-        return array("q")
-    stamps = answer.output_stamps
-    return array("q", [after - before for before, after in pairwise(stamps)])
-
-
-def _response(answer: Answer) -> tuple[str | None, ...]:
-    calls = orjson.dumps(answer.tool_calls).decode() if answer.tool_calls else None
-    return (answer.text, answer.reasoning or None, calls, answer.first_text, answer.first_reasoning)
 
 
 def reduce_beside_load(

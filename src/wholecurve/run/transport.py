@@ -202,9 +202,8 @@ class Transport:
     # -- sending -------------------------------------------------------------------------------------------------------
 
     def submit(self, flight: Flight) -> None:
-        """Send on an idle connection, else as soon as one is open. `issued_ns` is this moment."""
+        """Send on an idle connection, else as soon as one is open."""
         conn = self._pool.take_idle()
-        flight.issued_ns = monotonic_ns()
         if conn is not None:
             self._send(conn, flight)
         else:
@@ -410,6 +409,10 @@ class Transport:
 
     def _on_lost(self, conn: Connection, detail: str) -> None:
         """The peer closed or reset."""
+        if conn.state < State.IDLE:
+            # A request may wait for this connection: it has to be told.
+            self._on_broken(conn, Broken(FailureKind.CONNECT_FAILED, detail or "closed while it was being opened"))
+            return
         if conn.state is not State.BUSY:
             self._forget(conn)
             return
@@ -550,11 +553,12 @@ class Transport:
 
     def cancel_all(self, now: int, detail: str) -> None:
         """Every request under way is cancelled and recorded as such."""
-        for conn in self._pool.busy():
-            self._break_off(conn, How.CANCELLED, now, detail)
+        # Those that wait go first, or each connection that is given up would be replaced for them.
         for queue in (self._orphans, self._waiting):
             while queue:
                 self._finish(queue.popleft(), None, How.CANCELLED, now, None, detail)
+        for conn in self._pool.busy():
+            self._break_off(conn, How.CANCELLED, now, detail)
 
     def cancel(self, flight: Flight, now: int, detail: str) -> None:
         """Cancel one that waits to be sent again."""
