@@ -9,7 +9,7 @@ import cyclopts
 import pytest
 from config_cases import BASE, settings
 
-from wholecurve.config import COMMAND_FLAGS, FLAG_OF, FLAGS, RunFlags, Settings, settings_from
+from wholecurve.config import COMMAND_FLAGS, FLAG_OF, FLAGS, RunFlags, Settings, SweepFlags, settings_from
 from wholecurve.config.pairs import json_pairs
 from wholecurve.config.problems import key_paths
 from wholecurve.model.errors import InputError
@@ -75,7 +75,7 @@ def test_every_flag_arrives_and_sets_its_key() -> None:
 
 
 def test_the_table_of_flags_is_complete_and_points_at_keys() -> None:
-    names = {field.name for field in fields(RunFlags)}
+    names = {field.name for flags in (RunFlags, SweepFlags) for field in fields(flags)}
     assert set(FLAGS) | set(COMMAND_FLAGS) == names
     assert not set(FLAGS) & set(COMMAND_FLAGS)
     assert set(FLAG_OF) <= set(key_paths(Settings))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from wholecurve.config import Resolved, RunFlags, read_config, resolve, settings_from
+from wholecurve.config import Resolved, SharedFlags, read_config, resolve, settings_from
 from wholecurve.datasets import load
 from wholecurve.model.errors import InputError
 from wholecurve.model.plan import Pattern, PhaseKind, Plan
@@ -21,7 +21,7 @@ RESULTS = Path("results")
 MAX_NAME = 80
 
 
-def resolved_run(flags: RunFlags, say: Callable[[str], None]) -> Resolved:
+def resolved_run(flags: SharedFlags, say: Callable[[str], None]) -> Resolved:
     """Settings, data sets, tokenizer and keys, all checked. Raises InputError or SetupError; nothing was sent."""
     file = read_config(flags.config, os.environ) if flags.config is not None else None
     warnings = file.warnings if file is not None else ()

@@ -2,7 +2,16 @@
 
 from wholecurve.config.dump import dump_settings
 from wholecurve.config.files import ConfigFile, parse_config, read_config
-from wholecurve.config.flags import COMMAND_FLAGS, FLAG_OF, FLAGS, RunFlags, origins_of, settings_from
+from wholecurve.config.flags import (
+    COMMAND_FLAGS,
+    FLAG_OF,
+    FLAGS,
+    RunFlags,
+    SharedFlags,
+    SweepFlags,
+    origins_of,
+    settings_from,
+)
 from wholecurve.config.interpolate import interpolate
 from wholecurve.config.redact import secret_name, url_shown
 from wholecurve.config.resolve import Resolved, resolve
@@ -17,6 +26,8 @@ __all__ = [
     "Resolved",
     "RunFlags",
     "Settings",
+    "SharedFlags",
+    "SweepFlags",
     "SyntheticSettings",
     "default_workers",
     "dump_settings",

@@ -1,7 +1,7 @@
-"""The flags of `run`, and settings made of flags and a file. A flag wins over the file.
+"""The flags of `run` and `sweep`, and settings made of flags and a file. A flag wins over the file.
 
-`RunFlags` is flat and holds what was typed: None or empty means not given. `FLAGS` says which key of the settings a
-flag sets; the documentation and the merge both read it.
+`RunFlags` and `SweepFlags` are flat and hold what was typed: None or empty means not given. `FLAGS` says which key of
+the settings a flag sets; the documentation and the merge both read it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from wholecurve.config.files import ConfigFile
 from wholecurve.config.pairs import header_pairs, json_pairs, text_pairs
 from wholecurve.config.problems import input_error
 from wholecurve.config.redact import secret_name
-from wholecurve.config.schema import Dialect, MaxTokensField, Settings
+from wholecurve.config.schema import Dialect, MaxTokensField, OfflineChoice, Settings
 from wholecurve.config.yaml_source import Path
 from wholecurve.model.errors import InputError
 from wholecurve.model.plan import Order, Pattern
@@ -31,18 +31,13 @@ Texts = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunFlags:
-    """Flags of one run, as typed."""
+class SharedFlags:
+    """What every measuring command is told: endpoint, data, requests, limits, files. As typed."""
 
     config: Annotated[str | None, _flag("--config", "YAML file: ours, or the MLPerf reference client's")] = None
     endpoint: Annotated[Texts, _flag("--endpoint", "base URL of the endpoint; may be given several times")] = ()
     model: Annotated[str | None, _flag("--model", "model name sent with every request")] = None
     dataset: Annotated[str | None, _flag("--dataset", "JSONL, JSON, CSV or Parquet file of rows to send")] = None
-    concurrency: Annotated[int | None, _flag("--concurrency", "requests in flight; a cap with --rate")] = None
-    requests: Annotated[int | None, _flag("--requests", "send at least this many; exactly, without --duration")] = None
-    duration: Annotated[str | None, _flag("--duration", "issue for at least this long: 30s, 10m")] = None
-    rate: Annotated[float | None, _flag("--rate", "mean arrivals per second of an open loop")] = None
-    pattern: Annotated[Pattern | None, _flag("--pattern", "load pattern")] = None
     tokenizer: Annotated[str | None, _flag("--tokenizer", "folder of the reference tokenizer, or its id")] = None
     out: Annotated[str | None, _flag("--out", "folder for the run's files; must be new or empty")] = None
     dialect: Annotated[Dialect | None, _flag("--dialect", "how requests and answers are written")] = None
@@ -70,26 +65,19 @@ class RunFlags:
     salt_warmup: Annotated[
         bool | None, _flag("--salt-warmup", "text before warm-up prompts so they differ", off="--no-salt-warmup")
     ] = None
-    salt: Annotated[str | None, _flag("--salt", "word to make a random text before every measured prompt from")] = None
     workers: Annotated[int | None, _flag("--workers", "worker processes; by default as many as the load needs")] = None
-    seed: Annotated[int | None, _flag("--seed", "seed of sample order, arrivals and warm-up")] = None
     request_timeout: Annotated[str | None, _flag("--request-timeout", "longest time of one request")] = None
     silence_timeout: Annotated[str | None, _flag("--silence-timeout", "longest silence within one answer")] = None
     run_timeout: Annotated[str | None, _flag("--run-timeout", "longest time of the whole run")] = None
     drain_timeout: Annotated[str | None, _flag("--drain-timeout", "longest wait for the last answers, or none")] = None
-    max_duration: Annotated[str | None, _flag("--max-duration", "never issue for longer than this")] = None
     max_failed_share: Annotated[
         float | None, _flag("--max-failed-share", "share of failures above which the run is invalid")
     ] = None
     retries: Annotated[int | None, _flag("--retries", "times a request is sent again after 429 or 5xx")] = None
     keep_responses: Annotated[bool | None, _flag("--keep-responses", "write the answers' text to disk")] = None
-    order: Annotated[Order | None, _flag("--order", "order of rows")] = None
     column: Annotated[Texts, _flag("--column", "column mapping target=source: prompt=question")] = ()
     limit: Annotated[int | None, _flag("--limit", "use only the first rows of the data set")] = None
     skip_bad_rows: Annotated[bool | None, _flag("--skip-bad-rows", "leave out rows that cannot be read")] = None
-    ramp: Annotated[str | None, _flag("--ramp", "raise the load linearly over this time")] = None
-    passes: Annotated[int | None, _flag("--passes", "at least this many passes of the data set")] = None
-    whole_passes: Annotated[bool | None, _flag("--whole-passes", "end only at the end of a pass")] = None
     trust_remote_code: Annotated[
         bool | None, _flag("--trust-remote-code", "run code that comes with the tokenizer")
     ] = None
@@ -99,6 +87,63 @@ class RunFlags:
     name: Annotated[str | None, _flag("--name", "name of the run, shown in reports")] = None
     json: Annotated[bool, _flag("--json", "print the result as JSON")] = False
     quiet: Annotated[bool, _flag("--quiet", "print nothing but errors; with --json the result too")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFlags(SharedFlags):
+    """Flags of one run, as typed: beside the shared ones, the load and its end."""
+
+    concurrency: Annotated[int | None, _flag("--concurrency", "requests in flight; a cap with --rate")] = None
+    requests: Annotated[int | None, _flag("--requests", "send at least this many; exactly, without --duration")] = None
+    duration: Annotated[str | None, _flag("--duration", "issue for at least this long: 30s, 10m")] = None
+    rate: Annotated[float | None, _flag("--rate", "mean arrivals per second of an open loop")] = None
+    pattern: Annotated[Pattern | None, _flag("--pattern", "load pattern")] = None
+    max_duration: Annotated[str | None, _flag("--max-duration", "never issue for longer than this")] = None
+    salt: Annotated[str | None, _flag("--salt", "word to make a random text before every measured prompt from")] = None
+    passes: Annotated[int | None, _flag("--passes", "at least this many passes of the data set")] = None
+    whole_passes: Annotated[bool | None, _flag("--whole-passes", "end only at the end of a pass")] = None
+    ramp: Annotated[str | None, _flag("--ramp", "raise the load linearly over this time")] = None
+    order: Annotated[Order | None, _flag("--order", "order of rows")] = None
+    seed: Annotated[int | None, _flag("--seed", "seed of sample order, arrivals and warm-up")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepFlags(SharedFlags):
+    """Flags of a sweep, as typed: beside the shared ones, which levels are measured, and how."""
+
+    rules: Annotated[str | None, _flag("--rules", "version of the rules: v1_0, or demo for seconds not minutes")] = None
+    edition: Annotated[str | None, _flag("--edition", "edition of the rules text: E3, E1 or T")] = None
+    benchmark: Annotated[str | None, _flag("--benchmark", "benchmark of the rules that this is a result of")] = None
+    seed_set: Annotated[str | None, _flag("--seed-set", "published seed set that order, arrivals and salt use")] = None
+    target_cohort: Annotated[str | None, _flag("--target-cohort", "cohort this is meant for: 2026-12-C1")] = None
+    c_min: Annotated[int | None, _flag("--c-min", "lowest level")] = None
+    c_max: Annotated[int | None, _flag("--c-max", "highest supported concurrency; found by a search if not given")] = (
+        None
+    )
+    points: Annotated[str | None, _flag("--points", "levels to measure instead of chosen ones: 1,4,16,64")] = None
+    count: Annotated[int | None, _flag("--count", "levels to choose; by default the fewest the rules ask for")] = None
+    offline: Annotated[
+        OfflineChoice | None, _flag("--offline", "dedicated run, elected C_max point, both, or none")
+    ] = None
+    ttft_p90: Annotated[str | None, _flag("--ttft-p90", "the search for C_max ends where TTFT P90 is above this")] = (
+        None
+    )
+    interactivity: Annotated[
+        float | None, _flag("--interactivity", "the search for C_max ends where tokens/s per user fall below this")
+    ] = None
+    max_extra: Annotated[
+        str | None, _flag("--max-extra", "longest a point is extended while its steady window is too short")
+    ] = None
+    idle_gap: Annotated[str | None, _flag("--idle-gap", "rest between two points")] = None
+    repeats: Annotated[int | None, _flag("--repeats", "measure every level this many times, for the spread")] = None
+    order_seed: Annotated[int | None, _flag("--order-seed", "seed of the order in which levels are measured")] = None
+    wait_endpoint: Annotated[
+        str | None, _flag("--wait-endpoint", "longest wait for an endpoint that has gone to come back")
+    ] = None
+    accuracy_dataset: Annotated[
+        str | None, _flag("--accuracy-dataset", "rows with an `answer` column, scored right after a mandatory point")
+    ] = None
+    scorer: Annotated[str | None, _flag("--scorer", "how accuracy answers are scored")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +209,25 @@ FLAGS: dict[str, FlagRow] = {
     "trust_remote_code": _one("tokenizer", "trust_remote_code"),
     "kernel_stamps": _one("kernel_stamps"),
     "name": _one("name"),
+    "rules": _one("rules", "version"),
+    "edition": _one("rules", "edition"),
+    "benchmark": _one("rules", "benchmark"),
+    "seed_set": _one("rules", "seed_set"),
+    "target_cohort": _one("rules", "target_cohort"),
+    "c_min": _one("sweep", "c_min"),
+    "c_max": _one("sweep", "c_max"),
+    "points": _one("sweep", "points"),
+    "count": _one("sweep", "count"),
+    "offline": _one("sweep", "offline"),
+    "ttft_p90": _one("sweep", "ttft_p90"),
+    "interactivity": _one("sweep", "interactivity"),
+    "max_extra": _one("sweep", "max_extra"),
+    "idle_gap": _one("sweep", "idle_gap"),
+    "repeats": _one("sweep", "repeats"),
+    "order_seed": _one("sweep", "order_seed"),
+    "wait_endpoint": _one("sweep", "wait_endpoint"),
+    "accuracy_dataset": _one("accuracy", "dataset", "path"),
+    "scorer": _one("accuracy", "scorer"),
 }
 
 # Flags that say how the command behaves, not what is measured.
@@ -172,7 +236,7 @@ COMMAND_FLAGS = ("config", "json", "quiet")
 FLAG_OF: dict[Path, str] = {path: f"--{name.replace('_', '-')}" for name, row in FLAGS.items() for path in row.paths}
 
 
-def settings_from(flags: RunFlags, file: ConfigFile | None = None) -> Settings:
+def settings_from(flags: SharedFlags, file: ConfigFile | None = None) -> Settings:
     """Settings of a file, overridden by the flags given. Raises InputError with the flag, or file and line."""
     data: dict[str, Any] = dict(file.data) if file else {}
     for row, value in _typed(flags):
@@ -188,15 +252,15 @@ def settings_from(flags: RunFlags, file: ConfigFile | None = None) -> Settings:
         raise _with_flag(input_error(error, Settings, origins_of(flags, file))) from None
 
 
-def origins_of(flags: RunFlags, file: ConfigFile | None = None) -> dict[Path, str]:
+def origins_of(flags: SharedFlags, file: ConfigFile | None = None) -> dict[Path, str]:
     """Where each key was given: a flag, or `file:line`. For the messages of `resolve`."""
     given = {path: FLAG_OF[path] for row, _ in _typed(flags) for path in row.paths}
     return {**(file.origins if file else {}), **given}
 
 
-def _typed(flags: RunFlags) -> list[tuple[FlagRow, Any]]:
+def _typed(flags: SharedFlags) -> list[tuple[FlagRow, Any]]:
     """The flags that were given."""
-    pairs = [(row, getattr(flags, name)) for name, row in FLAGS.items()]
+    pairs = [(row, getattr(flags, name, None)) for name, row in FLAGS.items()]
     return [(row, value) for row, value in pairs if value is not None and value != ()]
 
 

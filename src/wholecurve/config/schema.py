@@ -32,6 +32,7 @@ from wholecurve.model.plan import Limits, Order, Pattern
 Dialect = Literal["openai-chat", "openai-completions", "sglang-generate"]
 MaxTokensField = Literal["max_tokens", "max_completion_tokens"]
 FileFormat = Literal["jsonl", "json", "csv", "parquet"]
+OfflineChoice = Literal["dedicated", "elected", "both", "none"]
 
 _LIMITS = Limits()
 
@@ -207,8 +208,50 @@ class SeedSettings(Section):
     warmup: Natural = key(42, "warm-up: arrivals with this seed, order with the next (its `warmup_random_seed`)")
 
 
+class RulesSettings(Section):
+    """The rules that results are held to (see the reference page of the rules)."""
+
+    version: Text = key("v1_0", "version of the rules; `demo` has seconds where they have minutes")
+    edition: Text = key("E3", "edition of the rules text")
+    benchmark: Text | None = key(None, "benchmark of the rules; by default an own workload")
+    seed_set: Text | None = key(None, "published seed set; sample order, arrivals and salt then come from it")
+    target_cohort: Text | None = key(None, "cohort that the result is meant for, such as `2026-12-C1`")
+
+
+class AccuracySettings(Section):
+    """Rows whose answers are scored right after a point, at the same concurrency. None unless `dataset` is set."""
+
+    dataset: DatasetSettings | None = key(None, "rows with the expected answer; each is sent once, in order, unsalted")
+    scorer: Text = key("exact_match", "how an answer is compared with the expected one")
+    answer: Text = key("answer", "column of the expected answer")
+    least: JsonObject = key({}, "bounds by metric, 0 to 100; by default those of the benchmark")
+
+
+class SweepSettings(Section):
+    """A sweep: which levels are measured, in which order, for how long. Ignored by a single run."""
+
+    c_min: Count | None = key(None, "lowest level; by default 1", unit="requests")
+    c_max: Count | None = key(None, "highest supported concurrency; found by a search if not set", unit="requests")
+    points: Text | None = key(None, "levels to measure instead of chosen ones, such as `1,4,16,64`")
+    count: Count | None = key(None, "levels to choose; by default the fewest that the rules ask for", unit="points")
+    offline: OfflineChoice = key("dedicated", "how the Offline result is made")
+    ttft_p90: OptionalLimit = key(None, "the search for C_max ends where TTFT P90 is above this", unit="s")
+    interactivity: Rate | None = key(
+        None, "the search for C_max ends where one user gets fewer tokens per second than this", unit="tokens/s"
+    )
+    max_extra: Duration | None = key(
+        None,
+        "longest a point is extended while its steady window is too short; by default as long as the region's minimum",
+        unit="s",
+    )
+    idle_gap: Duration = key(5_000_000_000, "rest between two points: none inherits the other's queue", unit="s")
+    repeats: Count = key(1, "times every level is measured; the first run is the point, all of them give its spread")
+    order_seed: Natural = key(42, "seed of the order in which levels are measured")
+    wait_endpoint: Duration = key(600_000_000_000, "longest wait for an endpoint that has gone to come back", unit="s")
+
+
 class Settings(Section):
-    """Everything a run can be told."""
+    """Everything a run or a sweep can be told."""
 
     name: str = key("", "name of the run, shown in reports")
     endpoint: EndpointSettings = key(..., "what is measured")
@@ -223,6 +266,9 @@ class Settings(Section):
     )
     output: Annotated[OutputSettings, BeforeValidator(_empty_if_null)] = key(OutputSettings(), "files of the run")
     seeds: Annotated[SeedSettings, BeforeValidator(_empty_if_null)] = key(SeedSettings(), "seeds")
+    rules: Annotated[RulesSettings, BeforeValidator(_empty_if_null)] = key(RulesSettings(), "rules")
+    accuracy: Annotated[AccuracySettings, BeforeValidator(_empty_if_null)] = key(AccuracySettings(), "accuracy")
+    sweep: Annotated[SweepSettings, BeforeValidator(_empty_if_null)] = key(SweepSettings(), "the whole curve")
     workers: Workers | None = key(
         None,
         "worker processes; by default one per 512 requests in flight or 2,000 requests/s, at most one less than the "

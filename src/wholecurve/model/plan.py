@@ -84,7 +84,8 @@ class StopRule:
 
     Issuing ends at `max_samples` or `max_duration_ns`, whichever comes first. Otherwise it ends as soon as at least
     `min_samples` are issued and `min_duration_ns` has passed and, with `whole_passes`, the count is a multiple of the
-    data set's rows. All `None` and no minimum: one pass.
+    data set's rows. All `None` and no minimum: one pass. `min_duration_ns` counts from the issue of sample number
+    `lead_samples`: what comes before it is ramp, and no steady window may hold it.
     """
 
     min_samples: int = 0
@@ -92,11 +93,27 @@ class StopRule:
     min_duration_ns: int = 0
     max_duration_ns: int | None = None
     whole_passes: bool = False
+    lead_samples: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HoldRule:
+    """Go on issuing after the stop rule is met, until the steady window is long enough or the extra time is used up.
+
+    The window is looked for beside the load with the thresholds of `Plan.rules`. `max_extra_ns` counts from when the
+    stop rule was met. A run that ends on this limit is complete; its window then says what it lacks.
+    """
+
+    max_extra_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class PhasePlan:
-    """One phase. `rate_per_s` for Poisson and constant; `concurrency` for closed loop, and as a cap for open loop."""
+    """One phase. `rate_per_s` for Poisson and constant; `concurrency` for closed loop, and as a cap for open loop.
+
+    `salt`: the word that the salt of every request is made of, with the phase and the place in the issue order
+    (config/salt.py); None sends the rows as they are. No salt is stored: whoever has the plan can make each again.
+    """
 
     kind: PhaseKind
     name: str
@@ -112,6 +129,43 @@ class PhasePlan:
     ramp_ns: int = 0
     salt: str | None = None
     drain_timeout_ns: int | None = None
+    hold: HoldRule | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RulesPlan:
+    """The rules that a run is held to, and its place on a curve.
+
+    `fingerprint`: of the rules data. `min_super_passes`, `lead_super_passes`, `min_window_ns`: what an official steady
+    window needs. `region`: id of the region, None outside a curve. `offline`: dedicated, elected or none. `c_min`,
+    `c_max`: of the curve. Seeds as text: two of the published ones are beyond 63 bits, and no JSON reader may round.
+    """
+
+    version: str
+    edition: str
+    fingerprint: str
+    kind: str
+    min_window_ns: int
+    min_super_passes: int
+    lead_super_passes: int
+    benchmark: str | None = None
+    region: str | None = None
+    offline: str = "none"
+    c_min: int | None = None
+    c_max: int | None = None
+    seed_set: str | None = None
+    seeds: Mapping[str, str] = field(default_factory=dict)
+    target_cohort: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyPlan:
+    """How the accuracy phase is scored. `least`: bounds by metric name, on the scale of the rules (0 to 100)."""
+
+    scorer: str
+    dataset: str
+    least: Mapping[str, float] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +206,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One run: one point. `workers` is resolved (never 0). `keep_responses` writes answers to disk."""
+    """One run: one point. `workers` is resolved (never 0). `keep_responses` writes answers to disk.
+
+    Answers of an accuracy phase are always written: they are what is scored.
+    """
 
     name: str
     endpoint: EndpointPlan
@@ -166,6 +223,8 @@ class Plan:
     keep_responses: bool = False
     kernel_stamps: bool = True
     notes: tuple[str, ...] = ()
+    rules: RulesPlan | None = None
+    accuracy: AccuracyPlan | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for plan.json, with the schema key first. Files are named without their folders."""
