@@ -1,9 +1,9 @@
 """Holds the source tree to the layers of the design: who may import whom, and who may touch clock, disk and network.
 
     L4  cli
-    L3  run  sim  testing
-    L2  config  datasets  tokens  records  report  rules.load
-    L1  wire  load  metrics  chart  rules                     pure
+    L3  run  sim  testing  accuracy  describe
+    L2  config  datasets  tokens  records  report  results  sweep  rules.load
+    L1  wire  load  metrics  chart  curve  rules  power       pure
     L0  model                                               pure
 
 `find_breaches` works on source texts by path, so that the rules themselves are tested with small injected breaches.
@@ -29,6 +29,7 @@ LAYERS = {
     "load": 1,
     "metrics": 1,
     "chart": 1,
+    "power": 1,
     "rules": 1,
     "rules.load": 2,  # a module with a layer of its own: the rest of its package is pure, and this one reads files
     "config": 2,
@@ -36,9 +37,13 @@ LAYERS = {
     "tokens": 2,
     "records": 2,
     "report": 2,
+    "results": 2,
+    "sweep": 2,
     "run": 3,
     "sim": 3,
     "testing": 3,
+    "accuracy": 3,
+    "describe": 3,
     "cli": 4,
 }
 PURE = 1  # layers up to this one touch neither clock nor disk nor network
