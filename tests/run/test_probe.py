@@ -14,7 +14,7 @@ from wholecurve.model.errors import InputError
 from wholecurve.model.plan import EndpointPlan, Secrets, Tls
 from wholecurve.run.diagnosis import model_rows
 from wholecurve.run.examination import Grade
-from wholecurve.run.probe import Report, Wanted, probe
+from wholecurve.run.probe import Report, Wanted, glance, probe
 from wholecurve.sim import SimOptions, profile_named, start
 from wholecurve.testing import (
     Close,
@@ -472,3 +472,24 @@ def test_a_url_that_cannot_be_asked() -> None:
 def test_lists_of_models(body: bytes, ids: list[str] | None) -> None:
     rows = model_rows(body)
     assert (None if rows is None else [row["id"] for row in rows]) == ids
+
+
+def test_a_glance_is_few_requests_and_says_what_a_sweep_compares() -> None:
+    with start(SimOptions(models=("test",))) as sim:
+        report = glance(wanted(sim.url))
+    assert report.ready, lines(report)
+    assert report.facts["models"] == ["test"]
+    assert report.facts["server"] == "wholecurve-sim"
+
+
+def test_a_glance_names_what_is_wrong() -> None:
+    with ScriptedServer(server(models=json_answer({"object": "list", "data": [{"id": "new"}]}))) as scripted:
+        swapped = glance(wanted(scripted.url))
+    assert problem(swapped).figure == "the model 'test' is not among those served: 'new'"
+    with ScriptedServer(server(chat=error_answer(503, "no capacity"))) as scripted:
+        refusing = glance(wanted(scripted.url))
+    assert not refusing.ready
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        gone = glance(wanted(f"http://127.0.0.1:{free.getsockname()[1]}"))
+    assert gone.facts["problem"] == "refused"

@@ -73,6 +73,14 @@ def probe(wanted: Wanted, say: Callable[[str], None] = lambda _text: None) -> Re
     return _Probe(wanted, say).run()
 
 
+def glance(wanted: Wanted) -> Report:
+    """Is the endpoint still there, which models does it list, and does one small request get an answer?
+
+    For use between two measurements: four requests at most. The dialect must be given.
+    """
+    return _Probe(wanted, lambda _text: None).glance()
+
+
 class _Probe:
     """The steps, in order, over one report."""
 
@@ -95,6 +103,25 @@ class _Probe:
         try:
             if self._reach(outgoing) and self._list_models(outgoing):
                 self._try_dialects(dialects)
+        except Unreachable as error:
+            self._report.problem(self._step, error.message, error.hint, error.code)
+        finally:
+            if self._link is not None:
+                self._link.close()
+        return self._report
+
+    def glance(self) -> Report:
+        """The first steps, and one request in the dialect of the endpoint."""
+        name = self._wanted.dialect or self._base.dialect
+        outgoing = self._outgoing(name, RequestOptions(max_tokens=1))
+        try:
+            if self._reach(outgoing) and self._list_models(outgoing):
+                self._step = "answer"
+                answer, _sent = self._ask(name, self._outgoing(name, _options(include_usage=False)), stream=True)
+                if answer.failure is not None and not self._other_ways(name, answer):
+                    self._explain(name, answer)
+                else:
+                    self._report.facts["server"] = self._server(answer)
         except Unreachable as error:
             self._report.problem(self._step, error.message, error.hint, error.code)
         finally:
@@ -284,10 +311,14 @@ class _Probe:
             report.warn("keep-alive", "the endpoint closes connections", "every request then pays for a new one")
         whole, _ = self._ask(name, self._outgoing(name, _options(stream=False)), stream=False)
         report.facts["whole_answers"] = whole.failure is None
-        hints = [first.headers.get("server"), *report.facts.get("owned_by", [])]
-        known = ", ".join(dict.fromkeys(hint for hint in hints if hint))
+        known = self._server(first)
         if known:
             report.ok("server", known)
+
+    def _server(self, answer: Answer) -> str:
+        """What the endpoint calls itself, in heads and in its list of models; empty if nowhere."""
+        hints = [answer.headers.get("server"), *self._report.facts.get("owned_by", [])]
+        return ", ".join(dict.fromkeys(hint for hint in hints if hint))
 
     def _streaming(self, answer: Answer, sent: int) -> None:
         report = self._report

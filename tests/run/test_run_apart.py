@@ -1,0 +1,109 @@
+"""A piece of work in a process of its own: results, errors, a child that dies, and a caller that does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from wholecurve.model.errors import InputError, MeasureError
+from wholecurve.run.apart import Send, apart
+
+
+def test_what_the_child_says_and_returns() -> None:
+    said: list[object] = []
+
+    def work(send: Send) -> int:
+        for number in range(1000):
+            send("say", {"number": number, "text": "x" * 1000})
+        return os.getpid()
+
+    assert apart(work, {"say": said.append}, "r1") != os.getpid()
+    assert [one["number"] for one in said] == list(range(1000))  # type: ignore[index]
+
+
+def test_an_error_of_the_child_is_the_callers() -> None:
+    def work(_send: Send) -> None:
+        raise InputError("wanted a, got b", where="here", hint="do c")
+
+    with pytest.raises(InputError) as caught:
+        apart(work, {}, "r1")
+    assert caught.value.lines() == ["wanted a, got b", "  at here", "  do c"]
+
+
+def test_an_error_that_cannot_travel_is_told_in_words() -> None:
+    class Local(Exception):
+        pass
+
+    def work(_send: Send) -> None:
+        raise Local("odd")
+
+    with pytest.raises(RuntimeError, match="Local: odd"):
+        apart(work, {}, "r1")
+
+
+def test_a_child_that_is_killed() -> None:
+    def work(_send: Send) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(MeasureError, match="signal SIGKILL"):
+        apart(work, {}, "r1")
+
+
+def test_the_callers_memory_is_not_touched() -> None:
+    kept: list[int] = []
+
+    def work(_send: Send) -> None:
+        kept.append(1)
+
+    apart(work, {}, "r1")
+    assert kept == []
+
+
+CALLER = """
+import sys, time
+from pathlib import Path
+from wholecurve.run.apart import apart
+
+def work(send):
+    try:
+        Path(sys.argv[1], "started").touch()
+        time.sleep(60)
+    except BaseException:
+        pass
+
+def on_term(number, frame):
+    Path(sys.argv[1], "told").touch()
+    raise SystemExit
+
+def told(send):
+    import signal
+    signal.signal(signal.SIGTERM, on_term)
+    work(send)
+
+apart(told, {}, "r1")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's word to orphans is Linux's")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_caller_that_dies_or_is_told_to_end_tells_the_child(tmp_path: Path, number: signal.Signals) -> None:
+    caller = subprocess.Popen([sys.executable, "-c", CALLER, str(tmp_path)])
+    _until(tmp_path / "started")
+    time.sleep(0.1)
+    caller.send_signal(number)
+    _until(tmp_path / "told")
+    caller.wait(10)
+
+
+def _until(path: Path) -> None:
+    for _ in range(1000):
+        if path.exists():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{path.name} never came")
