@@ -137,7 +137,11 @@ PITFALLS: Final[tuple[tuple[str, str, Where], ...]] = (
         "rates cut to whole numbers",
         "load/test_load_patterns.py::test_lod_6_half_a_request_per_second_for_20_s_is_10_requests",
     ),
-    ("LOD-7", "a ceiling estimated from too short a burst", Later.CURVE),
+    (
+        "LOD-7",
+        "a ceiling estimated from too short a burst",
+        "sweep/test_sweep_search.py::test_lod_7_a_trial_is_long_enough_for_the_ceiling",
+    ),
     (
         "LOD-8",
         "freed slots that let a burst go",
@@ -307,7 +311,7 @@ PITFALLS: Final[tuple[tuple[str, str, Where], ...]] = (
     ("CLI-7", "not ready, without a reason", "run/test_probe.py::test_certificates_that_fail"),
     ("CLI-8", "units mixed up", "metrics/test_metrics_summary.py::test_cli_8_a_fixed_latency_has_one_unit"),
     ("CLI-9", "silence in a job's log", "cli/test_cli_run.py::test_plain_lines_come_after_5_s_and_every_30_s"),
-    ("CLI-10", "a list of rates", Later.CURVE),
+    ("CLI-10", "a list of rates", "sweep/test_sweep_levels.py::test_cli_10_a_level_given_twice_is_refused_by_name"),
     # Scale
     ("SCL-1", "the client is the limit", "metrics/test_metrics_facts.py::test_scl_1_worker_limits"),
     (

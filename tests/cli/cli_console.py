@@ -96,6 +96,7 @@ FILES = (
     "plan.json",
     "point.yaml",
     "records/events.parquet",
+    "records/facts.json",
     "records/requests.parquet",
     "report.html",
     "report.txt",

@@ -8,6 +8,7 @@ import pytest
 from cli_console import console, prompts
 
 import wholecurve.cli.main as main_module
+from wholecurve.cli import COMMANDS
 from wholecurve.cli.main import main
 
 URL = "http://127.0.0.1:9"
@@ -22,14 +23,14 @@ CASES: dict[str, tuple[list[str], list[str]]] = {
         ["zzz"],
         [
             "error: wanted a command, got the unknown command 'zzz'",
-            "  commands: run, probe, doctor, report, export, sim, demo; see wholecurve --help",
+            f"  commands: {', '.join(COMMANDS)}; see wholecurve --help",
         ],
     ),
     "flag before the command": (
         ["--concurrency", "4"],
         [
             "error: wanted a command, got the unknown flag '--concurrency'",
-            "  commands: run, probe, doctor, report, export, sim, demo; see wholecurve --help",
+            f"  commands: {', '.join(COMMANDS)}; see wholecurve --help",
         ],
     ),
     "wrong flag": (

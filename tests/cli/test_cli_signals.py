@@ -83,10 +83,13 @@ def test_a_killed_run_is_finished_by_report(tmp_path: Path) -> None:
         assert end(child).code == -signal.SIGKILL
     assert not (out / "performance").exists()
     done = console("report", "out", cwd=tmp_path)
-    assert done.code == 0, done.err
+    assert done.code == 1, done.err
     found = summary(out)
     assert found["state"] == "interrupted"
     assert found["outcomes"]["succeeded"] == 10
     assert "recovering out" in done.err
     assert set(FILES) <= files_of(out)
-    assert console("report", "out", cwd=tmp_path).code == 0, "a second time shows it again"
+    assert console("report", "out", cwd=tmp_path).code == 1, "a second time shows it again; it is still not valid"
+    checked = console("report", "out", "--recompute", cwd=tmp_path)
+    assert (checked.code, checked.err) == (0, "")
+    assert "all as stored" in checked.out

@@ -15,6 +15,8 @@ from wholecurve.config.problems import key_paths
 from wholecurve.model.errors import InputError
 from wholecurve.model.plan import Order, Pattern
 
+S = 1_000_000_000
+
 
 def typed(line: list[str]) -> RunFlags:
     """What a command gets for a line of arguments."""
@@ -64,7 +66,7 @@ def test_every_flag_arrives_and_sets_its_key() -> None:
     assert made.limits.drain_timeout is None
     assert made.dataset.columns == {"prompt": "q"}
     assert (made.seeds.order, made.seeds.arrivals, made.seeds.warmup) == (7, 7, 7)
-    changed = {path for path in key_paths(Settings) if FLAG_OF.get(path)}
+    changed = {path for field in fields(RunFlags) if field.name in FLAGS for path in FLAGS[field.name].paths}
     defaults = settings_from(typed(REQUIRED)).model_dump()
     ours = made.model_dump()
     for path in changed - {("load", "concurrency"), ("endpoint", "model"), ("dataset", "path")}:
@@ -172,3 +174,68 @@ def test_cli_5_no_sampling_is_set_unless_asked_for() -> None:
     assert made.sampling == {}
     assert made.extra_body == {}
     assert (made.max_tokens, made.min_tokens, made.ignore_eos, made.n) == (None, None, None, None)
+
+
+def swept(line: list[str]) -> SweepFlags:
+    """What the sweep gets for a line of arguments."""
+    app = cyclopts.App(result_action="return_value")
+
+    @app.default
+    def sweep(flags: Annotated[SweepFlags, cyclopts.Parameter(name="*")] = SweepFlags()) -> SweepFlags:  # noqa: B008
+        return flags
+
+    found = app(line, exit_on_error=False, print_error=False)
+    assert isinstance(found, SweepFlags)
+    return found
+
+
+DURATIONS = [
+    *["--duration", "--max-duration", "--ramp", "--request-timeout", "--silence-timeout", "--run-timeout"],
+    *["--drain-timeout", "--ttft-p90", "--max-extra", "--idle-gap", "--wait-endpoint"],
+]
+
+
+@pytest.mark.parametrize("flag", DURATIONS)
+def test_a_negative_duration_is_refused_as_one_and_not_taken_for_a_flag(flag: str) -> None:
+    required = ["--endpoint", "http://h:1", "--model", "m", "--dataset", "d.jsonl"]
+    of_run = f"--{flag[2:]}" in FLAG_OF.values() and flag[2:].replace("-", "_") in {
+        one.name for one in fields(RunFlags)
+    }
+    flags = (typed if of_run else swept)([*required, flag, "-1s"])
+    with pytest.raises(InputError) as caught:
+        settings_from(flags)
+    assert "wanted a duration of zero or more, got '-1s'" in caught.value.message
+    assert caught.value.where == flag
+
+
+def test_every_flag_of_a_sweep_sets_its_key() -> None:
+    line = [
+        *[
+            "--rules",
+            "demo",
+            "--edition",
+            "E1",
+            "--benchmark",
+            "b",
+            "--seed-set",
+            "demo",
+            "--target-cohort",
+            "2026-10-C1",
+        ],
+        *["--c-min", "2", "--c-max", "64", "--points", "2,64", "--count", "9", "--offline", "elected"],
+        *["--ttft-p90", "2s", "--interactivity", "9.5", "--max-extra", "3s", "--idle-gap", "1s", "--repeats", "3"],
+        *["--order-seed", "5", "--wait-endpoint", "9s", "--accuracy-dataset", "a.jsonl", "--scorer", "exact_match"],
+    ]
+    flags = swept([*REQUIRED[:6], *line])
+    own = {field.name for field in fields(SweepFlags)} - {field.name for field in fields(RunFlags)}
+    assert [name for name in own if getattr(flags, name) in (None, ())] == []
+    made = settings_from(flags)
+    assert made.rules.model_dump() == {
+        "version": "demo", "edition": "E1", "benchmark": "b", "seed_set": "demo", "target_cohort": "2026-10-C1",
+    }  # fmt: skip
+    assert made.accuracy.dataset is not None
+    assert (made.accuracy.dataset.path, made.accuracy.scorer) == ("a.jsonl", "exact_match")
+    sweep = made.sweep
+    assert (sweep.c_min, sweep.c_max, sweep.points, sweep.count, sweep.offline) == (2, 64, "2,64", 9, "elected")
+    assert (sweep.ttft_p90, sweep.interactivity, sweep.max_extra, sweep.idle_gap) == (2 * S, 9.5, 3 * S, 1 * S)
+    assert (sweep.repeats, sweep.order_seed, sweep.wait_endpoint) == (3, 5, 9 * S)

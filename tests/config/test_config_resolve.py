@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from config_cases import BASE, Run, settings
 
 from wholecurve import datasets
-from wholecurve.config import RunFlags, default_workers, origins_of, parse_config, read_config, resolve, settings_from
+from wholecurve.config import (
+    Resolved,
+    RunFlags,
+    default_workers,
+    origins_of,
+    parse_config,
+    read_config,
+    resolve,
+    settings_from,
+)
 from wholecurve.model.errors import InputError
 from wholecurve.model.plan import Order, Pattern, PhaseKind, StopRule, TokenizerPlan
+from wholecurve.run.outgoing import Outgoing
 from wholecurve.wire import DIALECTS
 
 S = 1_000_000_000
@@ -211,8 +222,8 @@ def test_dat_8_row_limits_pass_through_and_salt_keeps_them(run: Run) -> None:
         for c in made.conversations["prompts"]
     ]
     assert [body["max_tokens"] for body in bodies] == [7, 100]
-    salted = run(BASE.replace("concurrency: 4", "concurrency: 4, salt: w"), rows=rows).conversations["prompts"]
-    assert dict(salted[0].turns[0].sample.body) == {"max_tokens": 7}
+    salted = run(BASE.replace("concurrency: 4", "concurrency: 4, salt: w"), rows=rows)
+    assert [body_of(salted, 0, index, row).get("max_tokens") for index, row in ((0, 0), (1, 1))] == [7, None]
 
 
 def test_cli_5_nothing_about_sampling_is_sent_unless_asked_for(run: Run) -> None:
@@ -222,6 +233,19 @@ def test_cli_5_nothing_about_sampling_is_sent_unless_asked_for(run: Run) -> None
     )
     assert set(body) == {"model", "messages", "stream", "stream_options"}
     assert any("server's defaults hold" in note for note in made.plan.notes)
+
+
+def body_of(made: Resolved, phase: int, index: int, row: int) -> dict[str, Any]:
+    """The body of request `index` of a phase, sent for this row."""
+    outgoing = Outgoing(made.plan, made.secrets, made.salting)
+    sample = made.conversations[made.plan.phases[phase].dataset][row].turns[0].sample
+    data, _ = outgoing.request(sample, (phase, index))
+    return json.loads(data.partition(b"\r\n\r\n")[2])  # type: ignore[no-any-return]
+
+
+def said(made: Resolved, phase: int, index: int, row: int) -> str:
+    """What its last message says."""
+    return str(body_of(made, phase, index, row)["messages"][-1]["content"])
 
 
 def prompts_of(made: object, name: str) -> list[str | None]:
@@ -236,22 +260,26 @@ def test_wrm_2_warm_up_shares_no_prompt_with_the_measurement(run: Run) -> None:
     assert warm.stop == StopRule(min_samples=10)
     assert (warm.order_seed, warm.arrival_seed) == (43, 42)
     assert prompts_of(made, "prompts") == ["one", "two", "three"]
-    warm_prompts = prompts_of(made, "warmup")
+    assert [said(made, 1, index, index) for index in range(3)] == ["one", "two", "three"]
+    warm_prompts = [said(made, 0, index, index % 3) for index in range(6)]
     assert not set(warm_prompts) & {"one", "two", "three"}
-    assert len({str(prompt).partition("]")[0] for prompt in warm_prompts}) == 3
+    assert len({prompt.partition("]")[0] for prompt in warm_prompts}) == 6
+    assert {prompt.partition("\n")[2] for prompt in warm_prompts} == {"one", "two", "three"}
+    assert "warmup requests are salted: 64 bits each" in " ".join(made.plan.notes)
 
 
 def test_wrm_2_an_own_data_set_is_taken_as_it_is_unless_it_repeats_a_measured_prompt(run: Run, tmp_path: Path) -> None:
     (tmp_path / "warm.jsonl").write_text('{"prompt": "other"}\n')
     text = BASE + "warmup: {requests: 1, dataset: {path: warm.jsonl}}\n"
-    assert prompts_of(run(text), "warmup") == ["other"]
+    assert said(run(text), 0, 0, 0) == "other"
     (tmp_path / "warm.jsonl").write_text('{"prompt": "other"}\n{"prompt": "two"}\n')
-    assert not set(prompts_of(run(text), "warmup")) & {"one", "two", "three"}
+    made = run(text)
+    assert not {said(made, 0, index, index) for index in range(2)} & {"other", "one", "two", "three"}
 
 
 def test_wrm_2_unsalted_warm_up_is_possible_and_said(run: Run) -> None:
     made = run(BASE, flags=RunFlags(warmup=2, salt_warmup=False))
-    assert prompts_of(made, "warmup") == ["one", "two", "three"]
+    assert [said(made, 0, index, index) for index in range(3)] == ["one", "two", "three"]
     assert made.plan.phases[0].salt is None
     assert any("warmup.salt is false" in note for note in made.plan.notes)
 
@@ -272,8 +300,20 @@ def test_a_measured_salt_changes_every_prompt_and_only_by_its_word(run: Run) -> 
     first, again = run(text), run(text)
     other = run(text.replace("r1", "r2"))
     assert first.plan.phases[0].salt == "r1"
-    assert prompts_of(first, "prompts") == prompts_of(again, "prompts")
-    assert not set(prompts_of(first, "prompts")) & set(prompts_of(other, "prompts"))
+    bodies = [[said(made, 0, index, index) for index in range(3)] for made in (first, again, other)]
+    assert bodies[0] == bodies[1]
+    assert not set(bodies[0]) & set(bodies[2])
+
+
+def test_a_warm_up_from_the_measured_rows_is_salted_even_where_they_are(run: Run) -> None:
+    """Rules 6.3: a row of the performance set may warm up only with a salt."""
+    made = run(BASE.replace("concurrency: 4", "concurrency: 4, salt: r1"), flags=RunFlags(warmup=2))
+    assert [phase.salt for phase in made.plan.phases] == ["warmup-42", "r1"]
+    assert said(made, 0, 1, 1) != said(made, 1, 1, 1)
+    unsalted = run(
+        BASE.replace("concurrency: 4", "concurrency: 4, salt: r1"), flags=RunFlags(salt_warmup=False, warmup=1)
+    )
+    assert not any("may know measured prompts" in note for note in unsalted.plan.notes)
 
 
 def test_a_warm_up_with_its_own_concurrency_is_a_closed_loop(run: Run) -> None:

@@ -95,7 +95,9 @@ WRONG = [
     # What fits no 64-bit cell or file would only be found out in mid-run.
     ("stop: {requests: 99999999999999999999}", "stop.requests: wanted at most 1000000000000, got", "run.yaml:4", ""),
     ("limits: {retries: 9223372036854775808}", "limits.retries: wanted at most 9223372036854775807", "run.yaml:4", ""),
-    ("seeds: {order: 9223372036854775808}", "seeds.order: wanted at most 9223372036854775807", "run.yaml:4", ""),
+    ("seeds: {order: 18446744073709551616}", "seeds.order: wanted at most 18446744073709551615", "run.yaml:4", ""),
+    ("seeds: {order: -1}", "seeds.order: wanted at least 0, got -1", "run.yaml:4", ""),
+    ("seeds: {arrivals: 1.5}", "seeds.arrivals: wanted a whole number, got 1.5", "run.yaml:4", ""),
     ("workers: 5000", "workers: wanted at most 256, got 5000", "run.yaml:4", ""),
     (
         "request: {sampling: {seed: 18446744073709551616}}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from config_cases import BASE, settings
 
 from wholecurve.config.yaml_source import MAX_BYTES, read_yaml
 from wholecurve.model.errors import InputError
@@ -93,3 +94,29 @@ def test_size_and_depth_are_bounded() -> None:
         read_yaml("a: " + "x" * MAX_BYTES, "f")
     with pytest.raises(InputError, match="levels"):
         read_yaml("a: " + "[" * 5000 + "]" * 5000, "f")
+
+
+REFERENCE = "model_params: {name: m}\nendpoint_config: {endpoints: [http://h]}\n"
+MIXED = [
+    (
+        BASE + REFERENCE,
+        "`dataset`, `load` as wholecurve writes them, and `endpoint_config`, `model_params`",
+        "run.yaml:5",
+    ),
+    (REFERENCE + "stop: {duration: 3s}\n", "got `stop` as wholecurve writes them, and", "run.yaml:3"),
+    (
+        BASE + "settings: {load_pattern: {type: poisson}}\n",
+        "and `settings` as the MLPerf reference client",
+        "run.yaml:4",
+    ),
+    ("model_params: {name: m}\ndatasets: []\n", "wanted a root key `endpoint_config`", "run.yaml:1"),
+]
+
+
+@pytest.mark.parametrize(("text", "message", "where"), MIXED)
+def test_a_file_of_two_kinds_is_told_so_and_not_that_a_key_is_missing(text: str, message: str, where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        settings(text)
+    assert message in caught.value.message
+    assert caught.value.where == where
+    assert "endpoint_config" in caught.value.hint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from wholecurve.datasets import (
     Lengths,
+    TokenSalt,
     audit,
     fixed,
     normal,
@@ -17,6 +19,7 @@ from wholecurve.datasets import (
     refuse_unsaltable,
     salted,
     synthetic,
+    token_salt,
     uniform,
 )
 from wholecurve.model.errors import InputError
@@ -216,3 +219,56 @@ def test_samples_that_cannot_take_a_salt(sample: Sample, what: str) -> None:
     assert "row 41" in caught.value.message
     assert what in caught.value.message
     assert "turn the salt off" in caught.value.hint
+
+
+class Digits:
+    """One token a character; 99 begins a text."""
+
+    def encode(self, text: str) -> list[int]:
+        return [ord(one) for one in text]
+
+    def is_special(self, token: int) -> bool:
+        return token == 99
+
+
+def test_token_ids_take_the_ids_of_the_salt_line_at_their_place() -> None:
+    sample = Sample(3, input_ids=(99, 1, 2, 3), body={"max_tokens": 5})
+    found = salted(sample, "ab", TokenSalt(2, Digits().encode))
+    assert found == Sample(3, input_ids=(99, 1, 91, 97, 98, 93, 10, 2, 3), body={"max_tokens": 5})
+    assert sample.input_ids == (99, 1, 2, 3)
+
+
+IDS = [
+    ([(99, 1, 2), (99, 1, 3), (99, 1, 2, 7)], 2),
+    ([(99, 1, 2), (99, 1)], 1),
+    ([(1, 2), (1, 2)], 0),
+    ([(99,)], 1),
+    ([()], 0),
+    ([(1,), (2,)], 0),
+]
+
+
+@pytest.mark.parametrize(("rows", "place"), IDS)
+def test_the_place_of_a_salt_among_token_ids(rows: list[tuple[int, ...]], place: int) -> None:
+    samples = [Sample(0, prompt="text"), *(Sample(row + 1, input_ids=ids) for row, ids in enumerate(rows))]
+    found = token_salt(samples, Digits())
+    assert found is not None
+    assert found.place == place
+    refuse_unsaltable(samples, found)
+
+
+def test_without_token_ids_no_tokenizer_is_needed_and_with_them_it_is() -> None:
+    texts = [Sample(0, prompt="a"), Sample(1, messages=({"role": "user", "content": "b"},))]
+    assert token_salt(texts, None) is None
+    with pytest.raises(InputError, match="row 2 cannot take a salt: it has token ids, and no tokenizer"):
+        token_salt([*texts, Sample(2, input_ids=(1,))], None)
+
+
+@pytest.mark.parametrize("encode", [lambda text: [], lambda text: [1, 2], lambda text: [len(text)]])
+def test_a_tokenizer_that_does_not_keep_salts_apart_is_refused(encode: Callable[[str], list[int]]) -> None:
+    class Blind(Digits):
+        def encode(self, text: str) -> list[int]:
+            return encode(text)
+
+    with pytest.raises(InputError, match="the same token ids of different salts"):
+        token_salt([Sample(0, input_ids=(1,))], Blind())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wholecurve.load import planned_total, should_issue
+from wholecurve.load import planned_total, reached_maximum, sample_floor, should_issue
 from wholecurve.model.errors import InputError
 from wholecurve.model.plan import StopRule
 
@@ -16,10 +16,15 @@ S = 1_000_000_000
 def issued_at_end(rule: StopRule, rows: int, gap_ns: int) -> int:
     """Issue one every `gap_ns` until the rule says no."""
     issued = 0
-    while should_issue(rule, issued, issued * gap_ns, rows):
+    while should_issue(rule, issued, issued * gap_ns, rows, since_lead(rule, issued, gap_ns)):
         issued += 1
         assert issued < 100_000
     return issued
+
+
+def since_lead(rule: StopRule, issued: int, gap_ns: int) -> int | None:
+    """Place k is issued at k gaps: time since place `lead_samples`, None while it is not issued."""
+    return (issued - rule.lead_samples) * gap_ns if issued > rule.lead_samples else None
 
 
 # rule, rows, ns per request, issued, planned
@@ -41,6 +46,13 @@ TABLE = [
     ("at most 5 s cuts a minimum", StopRule(min_samples=100, max_duration_ns=5 * S), 7, S, 5, None),
     ("count before the clock", StopRule(min_samples=9, max_samples=9, min_duration_ns=99 * S), 7, S, 9, 9),
     ("maximum of a minimum by time", StopRule(min_duration_ns=99 * S, max_samples=50), 7, S, 50, None),
+    ("600 s after a lead of 7", StopRule(min_duration_ns=600 * S, lead_samples=7), 7, S, 607, None),
+    ("that in whole passes", StopRule(min_duration_ns=600 * S, lead_samples=7, whole_passes=True), 7, S, 609, None),
+    ("a lead and one slow request", StopRule(min_duration_ns=S, lead_samples=7), 7, 60 * S, 8, None),
+    ("a lead and one slow pass", StopRule(min_duration_ns=S, lead_samples=7, whole_passes=True), 7, 60 * S, 14, None),
+    ("a lead alone asks for nothing", StopRule(min_samples=3, lead_samples=7), 7, S, 3, 3),
+    ("a lead longer than the maximum", StopRule(min_duration_ns=S, max_samples=5, lead_samples=7), 7, S, 5, 5),
+    ("at most 5 s, all of it lead", StopRule(min_duration_ns=S, max_duration_ns=5 * S, lead_samples=7), 7, S, 5, None),
 ]
 
 
@@ -59,6 +71,7 @@ RULES = st.builds(
     min_duration_ns=st.integers(0, 300),
     max_duration_ns=st.none() | st.integers(1, 300),
     whole_passes=st.booleans(),
+    lead_samples=st.just(0) | st.integers(1, 100),
 )
 
 
@@ -70,6 +83,8 @@ def test_minimums_hold_unless_a_maximum_came_first(rule: StopRule, rows: int, ga
     if not cut:
         assert issued >= rule.min_samples
         assert elapsed >= rule.min_duration_ns
+        assert not rule.min_duration_ns or elapsed >= rule.lead_samples * gap + rule.min_duration_ns
+        assert issued >= (sample_floor(rule, rows) or 0)
         assert not rule.whole_passes or issued % rows == 0
     assert issued >= 1
     assert rule.max_samples is None or issued <= rule.max_samples
@@ -84,9 +99,20 @@ def test_a_planned_total_is_what_happens_at_any_speed(rule: StopRule, rows: int,
 @given(rule=RULES, rows=st.integers(1, 40), gap=st.integers(1, 7))
 def test_it_stops_no_later_than_one_pass_after_the_minimums(rule: StopRule, rows: int, gap: int) -> None:
     issued = issued_at_end(rule, rows, gap)
-    longest = max(rule.min_samples, -(-rule.min_duration_ns // gap), rows) + rows
+    lead = rule.lead_samples + 1 if rule.min_duration_ns else 0
+    longest = max(rule.min_samples, lead + -(-rule.min_duration_ns // gap), rows) + rows
     if rule.min_samples or rule.min_duration_ns:
         assert issued <= longest
+
+
+@given(rule=RULES, rows=st.integers(1, 40), gap=st.integers(1, 7))
+def test_only_a_maximum_ends_a_phase_before_its_minimums(rule: StopRule, rows: int, gap: int) -> None:
+    """What `run/flight.py` asks to tell one end from the other, at the place where issuing ends."""
+    issued = issued_at_end(rule, rows, gap)
+    without = StopRule(rule.min_samples, None, rule.min_duration_ns, None, rule.whole_passes, rule.lead_samples)
+    goes_on = should_issue(without, issued, issued * gap, rows, since_lead(rule, issued, gap))
+    if goes_on and sample_floor(rule, rows) is not None:
+        assert reached_maximum(rule, issued, issued * gap)
 
 
 def test_no_rows_is_refused() -> None:

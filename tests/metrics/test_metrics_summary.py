@@ -39,8 +39,11 @@ FREE_KEYS = {
     "not_measured",
     "weighting",
     "workload",
+    "state",
+    "watched",
+    "series",
 }
-"""Objects whose keys are values themselves: percentiles, reasons, metric names."""
+"""Objects whose keys are values themselves: percentiles, reasons, metric names, gates."""
 
 
 def answers(n: int = 100) -> list[dict[str, Any]]:

@@ -35,6 +35,7 @@ from wholecurve.metrics import (
     WindowRules,
     percentile_of,
     rates,
+    steady_block,
     steady_state,
     submission_block,
     tpot,
@@ -243,7 +244,7 @@ def test_t22_a_staircase_reports_the_first_plateau_and_says_so() -> None:
     assert found.anomaly.block == 10
     assert found.anomaly.change == pytest.approx(0.5, abs=0.02)
     assert figure(found, "tpot_p50_ns").value == pytest.approx(20 * MS, rel=0.01)
-    block = submission_block(found)
+    block = submission_block(steady_block(found))
     assert block is not None
     assert block["anomaly"].startswith("level shift at super-pass 10: tpot_p50 +49.8 %")
 
@@ -364,7 +365,7 @@ def test_where_a_steady_state_does_not_apply_the_reason_is_given(name: str) -> N
     assert (found.status, found.verdict, found.window, found.basis) == (None, None, None, Basis.TOTAL)
     assert found.reason is not None
     assert found.reason.startswith(reason)
-    assert submission_block(found) is None
+    assert submission_block(steady_block(found)) is None
     for one in found.figures:
         assert (one.window, one.value) == (None, one.total)
         assert one.reason == reason or one.reason == found.reason
@@ -409,7 +410,7 @@ def test_a_run_of_few_passes_has_a_low_confidence_window_and_no_super_passes() -
     assert found.reason == "the run has 2 passes of the data set, wanted at least 5"
     assert found.window is not None
     assert (found.window.low_confidence, found.window.super_pass_start) == (True, None)
-    block = submission_block(found)
+    block = submission_block(steady_block(found))
     assert block is not None
     assert set(block["window"]) == {"super_pass_size", "n_samples", "duration_s"}
 
@@ -421,7 +422,7 @@ def test_joined_passes_are_counted_as_super_passes() -> None:
 
 
 def test_submission_block_in_the_words_of_the_rules() -> None:
-    block = submission_block(judge(steps([20.0] * 12, per=PER)))
+    block = submission_block(steady_block(judge(steps([20.0] * 12, per=PER))))
     assert block == {
         "status": "windowable",
         "verdict": "STEADY STATE",

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from wholecurve.model.errors import InputError
+from wholecurve.model.steadiness import Basis, Coverage, SteadyVerdict
 from wholecurve.rules import (
     Action,
-    Basis,
     Kind,
     Offline,
     Severity,
-    Status,
-    Steadiness,
     basis_of,
     duration_choice,
     enough_completed,
@@ -144,37 +142,37 @@ def test_t24_issued(issued: int, whole: bool) -> None:
 @pytest.mark.parametrize(
     ("run", "window", "span_s", "status", "basis"),
     [
-        (6, 4, 1200.0, Status.WINDOWABLE, Basis.WINDOW),
-        (6, 4, 1199.9, Status.INSUFFICIENT_DURATION, Basis.TOTAL),
-        (3, 3, 1500.0, Status.INSUFFICIENT_PASSES, Basis.TOTAL),
-        (0.8, 0, 1500.0, Status.PARTIAL_DATASET, Basis.TOTAL),
+        (6, 4, 1200.0, Coverage.WINDOWABLE, Basis.WINDOW),
+        (6, 4, 1199.9, Coverage.INSUFFICIENT_DURATION, Basis.TOTAL),
+        (3, 3, 1500.0, Coverage.INSUFFICIENT_PASSES, Basis.TOTAL),
+        (0.8, 0, 1500.0, Coverage.PARTIAL_DATASET, Basis.TOTAL),
     ],
 )
-def test_t20_status_and_basis(run: float, window: int, span_s: float, status: Status, basis: Basis) -> None:
+def test_t20_status_and_basis(run: float, window: int, span_s: float, status: Coverage, basis: Basis) -> None:
     shortest = shortest_s(40, CUT, Kind.SINGLE_TURN, RULES)
     assert window_status(run, window, span_s, shortest, RULES) is status
-    row = basis_of(status, Steadiness.STEADY_STATE, RULES)
+    row = basis_of(status, SteadyVerdict.STEADY, RULES)
     assert (row.basis, row.flag) == (basis, None if basis is Basis.WINDOW else "fallback")
 
 
 @pytest.mark.parametrize(
     ("verdict", "basis", "flag", "accepted"),
     [
-        (Steadiness.STEADY_STATE, Basis.WINDOW, None, True),
-        (Steadiness.DRIFTING_UP, Basis.WINDOW, "drift", True),  # T21
-        (Steadiness.DRIFTING_DOWN, Basis.WINDOW, "drift", True),
-        (Steadiness.ANOMALY, Basis.WINDOW, "anomaly", True),  # T22
-        (Steadiness.NOT_FOUND, None, None, False),
+        (SteadyVerdict.STEADY, Basis.WINDOW, None, True),
+        (SteadyVerdict.DRIFTING_UP, Basis.WINDOW, "drift", True),  # T21
+        (SteadyVerdict.DRIFTING_DOWN, Basis.WINDOW, "drift", True),
+        (SteadyVerdict.ANOMALY, Basis.WINDOW, "anomaly", True),  # T22
+        (SteadyVerdict.NOT_FOUND, None, None, False),
     ],
 )
-def test_decision_for_a_window(verdict: Steadiness, basis: Basis | None, flag: str | None, accepted: bool) -> None:
-    row = basis_of(Status.WINDOWABLE, verdict, RULES)
+def test_decision_for_a_window(verdict: SteadyVerdict, basis: Basis | None, flag: str | None, accepted: bool) -> None:
+    row = basis_of(Coverage.WINDOWABLE, verdict, RULES)
     assert (row.basis, row.flag, row.accepted) == (basis, flag, accepted)
 
 
-@pytest.mark.parametrize("status", Status)
-@pytest.mark.parametrize("verdict", Steadiness)
-def test_every_status_and_verdict_has_exactly_one_row(status: Status, verdict: Steadiness) -> None:
+@pytest.mark.parametrize("status", Coverage)
+@pytest.mark.parametrize("verdict", SteadyVerdict)
+def test_every_status_and_verdict_has_exactly_one_row(status: Coverage, verdict: SteadyVerdict) -> None:
     rows = [row for row in RULES.steady.decision.values() if status in row.statuses and verdict in row.verdicts]
     assert rows == [basis_of(status, verdict, RULES)]
 

@@ -18,7 +18,7 @@ def figures(folder: Path, phases: PhasePlan | list[PhasePlan], *, number: int = 
     """The summary of one phase of the load that `run_load` left in `folder`."""
     listed = [phases] if isinstance(phases, PhasePlan) else phases
     if not (folder / "requests.parquet").exists():
-        write_parquet(folder, keep_responses=False)
+        write_parquet(folder, keep_responses=())
     machine = MachineFacts(None, None, None, None, None, None, True, None, 0)
     return summarize(
         plan_for(["http://127.0.0.1"], listed), number, read_columns(folder, number), state=state, workers=(),

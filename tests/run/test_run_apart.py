@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -66,44 +67,58 @@ def test_the_callers_memory_is_not_touched() -> None:
 
 
 CALLER = """
-import sys, time
+import os, signal, sys, time
 from pathlib import Path
 from wholecurve.run.apart import apart
-
-def work(send):
-    try:
-        Path(sys.argv[1], "started").touch()
-        time.sleep(60)
-    except BaseException:
-        pass
 
 def on_term(number, frame):
     Path(sys.argv[1], "told").touch()
     raise SystemExit
 
-def told(send):
-    import signal
+def work(send):
     signal.signal(signal.SIGTERM, on_term)
-    work(send)
+    Path(sys.argv[1], "started").write_text(str(os.getpid()))
+    time.sleep(60)
 
-apart(told, {}, "r1")
+apart(work, {}, "r1")
 """
 
 
+def started(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    caller = subprocess.Popen([sys.executable, "-c", CALLER, str(folder)], stderr=subprocess.DEVNULL)
+    child = folder / "started"
+    until(lambda: child.exists() and child.read_text() != "")
+    return caller, int(child.read_text())
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's word to orphans is Linux's")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_caller_that_dies_or_is_told_to_end_tells_the_child(tmp_path: Path, number: signal.Signals) -> None:
-    caller = subprocess.Popen([sys.executable, "-c", CALLER, str(tmp_path)])
-    _until(tmp_path / "started")
-    time.sleep(0.1)
-    caller.send_signal(number)
-    _until(tmp_path / "told")
+def test_a_caller_that_is_killed_takes_the_child_with_it(tmp_path: Path) -> None:
+    caller, child = started(tmp_path)
+    caller.kill()
     caller.wait(10)
+    until(lambda: gone(child))
+    assert not (tmp_path / "told").exists()
 
 
-def _until(path: Path) -> None:
+def test_a_caller_that_is_told_to_end_tells_the_child(tmp_path: Path) -> None:
+    caller, child = started(tmp_path)
+    caller.terminate()
+    until((tmp_path / "told").exists)
+    caller.wait(10)
+    assert gone(child)
+
+
+def gone(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return True
+    return state == "Z"
+
+
+def until(true: Callable[[], bool]) -> None:
     for _ in range(1000):
-        if path.exists():
+        if true():
             return
         time.sleep(0.01)
-    raise AssertionError(f"{path.name} never came")
+    raise AssertionError("it never came")

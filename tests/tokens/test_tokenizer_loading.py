@@ -116,6 +116,8 @@ def test_code_of_a_folder_is_not_run_where_tokenizer_json_is_enough(tmp_path: Pa
 class _Words:
     """Stands for a tokenizer of transformers: one token a word."""
 
+    all_special_ids = (2,)
+
     def __len__(self) -> int:
         return 7
 
@@ -151,6 +153,7 @@ def test_transformers_loads_what_has_no_tokenizer_json(tmp_path: Path, monkeypat
     assert found.encode("a bb ccc") == [1, 2, 3]
     assert (found.count("a bb"), found.count_many(["a", "b c"]), found.encode_many(["a b"])) == (2, [1, 2], [[1, 1]])
     assert (found.decode([2, 1]), found.plan.vocab_size) == ("xx x", 7)
+    assert (found.is_special(2), found.is_special(1)) == (True, False)
     assert found.render([{"role": "user", "content": "hi"}]) == "hi!"
     monkeypatch.setitem(sys.modules, "transformers", _transformers(seen, ValueError(f"bad {tmp_path}\nmore")))
     with pytest.raises(SetupError, match=f"tokenizer {tmp_path.name} cannot be loaded: bad {tmp_path.name}"):
@@ -215,3 +218,11 @@ def test_importing_the_package_loads_no_heavy_library() -> None:
     path = {"PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=path)
     assert done.stdout == "[]\n"
+
+
+def test_special_tokens_are_known_as_such(trained: Tokenizer, llama: Tokenizer) -> None:
+    for tokenizer, text in ((trained, "<|endoftext|>"), (trained, "<|im_start|>"), (llama, "<s>")):
+        (token,) = tokenizer.encode(text)
+        assert tokenizer.is_special(token)
+    assert not any(trained.is_special(token) for token in trained.encode("A book, 12 pages."))
+    assert not trained.is_special(10**9)

@@ -13,6 +13,7 @@ from html import escape
 from typing import Final
 
 from wholecurve.chart.scale import Scale
+from wholecurve.chart.spots import RADIUS, Spot, Spots, spot_xs, spot_ys, whiskers
 from wholecurve.chart.step import Bar, Point, thin
 from wholecurve.chart.ticks import Quantity, measure
 
@@ -30,7 +31,7 @@ STYLESHEET: Final[str] = (
     f":root{{{_palette(LIGHT)}}}"
     f"@media (prefers-color-scheme:dark){{:root{{{_palette(DARK)}}}}}"
     f"@media print{{:root{{{_palette(LIGHT)}}}}}"
-    ".wc-figure{display:block;width:100%;height:auto;overflow:visible}"
+    ".wc-figure,.wc-spark{display:block;width:100%;height:auto;overflow:visible}"
     + "".join(f".wc-line.wc-t{tone}{{stroke:var(--wc-{tone})}}" for tone in range(len(LIGHT)))
     + "".join(f".wc-fill.wc-t{tone}{{fill:var(--wc-{tone})}}" for tone in range(len(LIGHT)))
 )
@@ -40,6 +41,7 @@ LINE_POINTS: Final[int] = 800
 DOT_POINTS: Final[int] = 1200
 CHAR: Final[float] = 6.4  # width of a character of 12 px text, on the generous side
 TOP, RIGHT, ROW = 26.0, 14.0, 15.0
+MARK_TEXT: Final[float] = 9.0  # height of the letters of 11 px text
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class Mark:
     tone: int = 1
 
 
-Series = Line | Dots | Bars
+Series = Line | Dots | Bars | Spots
 
 
 def mark_rows(marks: Sequence[Mark], x: Scale) -> list[tuple[float, int, str]]:
@@ -100,6 +102,11 @@ def mark_rows(marks: Sequence[Mark], x: Scale) -> list[tuple[float, int, str]]:
     return [(at, rows[k], anchor) for k, (at, _) in enumerate(across)]
 
 
+def mark_baseline(at: float, y: Scale) -> float:
+    """Where the label of a horizontal line stands: above it, or below it where there is no room above."""
+    return at - 4 if at - 4 - MARK_TEXT >= min(y.start, y.end) else at + MARK_TEXT + 2
+
+
 def draw_marks(
     rows: Sequence[tuple[float, int, str]], marks: Sequence[Mark], x: Scale, y: Scale, top: float
 ) -> Iterator[str]:
@@ -116,7 +123,7 @@ def draw_marks(
         if mark.on == "y":
             yield _stroke(f"M{place(x.start)} {place(y(mark.at))}H{place(x.end)}", mark.tone, width=1.2)
             yield (
-                f'<text x="{place(x.end)}" y="{place(y(mark.at) - 4)}" text-anchor="end" font-size="11">'
+                f'<text x="{place(x.end)}" y="{place(mark_baseline(y(mark.at), y))}" text-anchor="end" font-size="11">'
                 f"{text(mark.label)}</text>"
             )
 
@@ -127,6 +134,11 @@ def legend_row(series: Sequence[Series]) -> Iterator[str]:
     for one in series:
         if isinstance(one, Line):
             yield _stroke(f"M{place(at)} {place(TOP + 1)}h18", one.tone)
+        elif isinstance(one, Spots):
+            hollow = all(spot.hollow for spot in one.spots)
+            look = f'class="wc-line wc-t{one.tone}" fill="none" stroke="{LIGHT[one.tone]}" stroke-width="1.6"'
+            look = look if hollow else _fill(one.tone)
+            yield f'<circle {look} cx="{place(at + 9)}" cy="{place(TOP + 1)}" r="{place(RADIUS)}"/>'
         else:
             yield f'<path {_fill(one.tone)} d="M{place(at + 4)} {place(TOP - 4)}h10v10h-10z"/>'
         yield f'<text x="{place(at + 23)}" y="{place(TOP + 5)}">{text(one.label)}</text>'
@@ -140,12 +152,25 @@ def draw(one: Series, x: Scale, y: Scale, quantity: Quantity) -> Iterator[str]:
         yield "</g>"
     elif isinstance(one, Line):
         yield _stroke(_path(thin([(x(a), y(b)) for a, b in one.points], LINE_POINTS)), one.tone)
+    elif isinstance(one, Spots):
+        yield from (_spot(spot, one.tone, x, y) for spot in one.spots)
     else:
         dots = "".join(f"M{place(a)} {place(b)}h0" for a, b in thin([(x(a), y(b)) for a, b in one.points], DOT_POINTS))
         yield (
             f'<path class="wc-line wc-t{one.tone}" d="{dots}" fill="none" stroke="{LIGHT[one.tone]}" '
             f'stroke-width="3" stroke-linecap="round" stroke-opacity="0.6"/>'
         )
+
+
+def _spot(spot: Spot, tone: int, x: Scale, y: Scale) -> str:
+    """Whiskers, then the point: filled, or a ring when it counts for nothing."""
+    ends = "".join(f"M{place(a)} {place(b)}L{place(c)} {place(d)}" for (a, b), (c, d) in whiskers(spot, x, y))
+    stroke = f'class="wc-line wc-t{tone}" fill="none" stroke="{LIGHT[tone]}"'
+    bars = f'<path {stroke} stroke-width="1" stroke-opacity="0.7" d="{ends}"/>' if ends else ""
+    look = f'{stroke} stroke-width="1.6"' if spot.hollow else _fill(tone)
+    title = f"<title>{text(spot.says)}</title>" if spot.says else ""
+    ring = f'<circle {look} cx="{place(x(spot.x))}" cy="{place(y(spot.y))}" r="{place(RADIUS)}">{title}</circle>'
+    return bars + ring
 
 
 def _bar(bar: Bar, x: Scale, y: Scale, quantity: Quantity) -> str:
@@ -191,13 +216,15 @@ def _fill(tone: int) -> str:
 
 
 def size(one: Series) -> int:
-    return len(one.bars) if isinstance(one, Bars) else len(one.points)
+    return len(one.bars if isinstance(one, Bars) else one.spots if isinstance(one, Spots) else one.points)
 
 
 def xs_of(one: Series) -> Iterator[float]:
     if isinstance(one, Bars):
         for bar in one.bars:
             yield from (bar.low, bar.high)
+    elif isinstance(one, Spots):
+        yield from spot_xs(one.spots)
     else:
         yield from (point[0] for point in one.points)
 
@@ -206,6 +233,8 @@ def ys_of(one: Series) -> Iterator[float]:
     if isinstance(one, Bars):
         yield 0.0
         yield from (bar.height for bar in one.bars)
+    elif isinstance(one, Spots):
+        yield from spot_ys(one.spots)
     else:
         yield from (point[1] for point in one.points)
 

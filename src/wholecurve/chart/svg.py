@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from wholecurve.chart.band import Band, draw_bands
 from wholecurve.chart.scale import Scale, span
 from wholecurve.chart.series import (
     CHAR,
     RIGHT,
     ROW,
     TOP,
+    Line,
     Mark,
     Series,
     draw,
     draw_marks,
     legend_row,
+    mark_baseline,
     mark_rows,
     place,
     size,
@@ -24,6 +28,8 @@ from wholecurve.chart.series import (
     xs_of,
     ys_of,
 )
+from wholecurve.chart.spots import LABEL_CHAR, Box, Spots, place_labels
+from wholecurve.chart.step import Point
 from wholecurve.chart.ticks import Quantity, log_ticks, measure, unit_for, unit_ticks
 
 _ROUNDEST = "0152374689"
@@ -37,7 +43,8 @@ AXIS, LEGEND = 42.0, 20.0
 class Axis:
     """label: without unit, which is added. low, high: wished ends; the data may widen them, nothing is cut off.
 
-    zero: a linear axis reaches down to zero.
+    zero: a linear axis reaches down to zero. ticks: where to put them, such as the measured levels; of those whose
+    labels would touch, the rounder stay. Empty: at round values.
     """
 
     label: str
@@ -46,6 +53,7 @@ class Axis:
     zero: bool = False
     low: float | None = None
     high: float | None = None
+    ticks: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,7 @@ class Figure:
     y: Axis
     series: Sequence[Series] = ()
     marks: Sequence[Mark] = ()
+    bands: Sequence[Band] = ()
     empty: str = "no data"
     width: int = 420
     height: int = 260
@@ -101,13 +110,43 @@ class Figure:
         top = TOP + (LEGEND if legend else 0)
         x = Scale(x_low, x_high, left, self.width - RIGHT, self.x.log)
         rows = mark_rows(self.marks, x)
-        top += ROW * (1 + max((row for _, row, _ in rows), default=-1)) + ROW + 2  # the last row names the y axis
+        named = ROW if self.bands else 0
+        top += ROW * (1 + max((row for _, row, _ in rows), default=-1)) + named + ROW + 2  # a row names the y axis
         y = Scale(y_low, y_high, self.height - AXIS, top, self.y.log)
         yield from legend_row(legend)
-        yield from self._axes(x, y, y_ticks)
+        yield from draw_bands(self.bands, x, y.end, y.start)
+        yield from self._axes(x, y, y_ticks, named)
         for one in self.series:
             yield from draw(one, x, y, self.x.quantity)
         yield from draw_marks(rows, self.marks, x, y, TOP + (LEGEND if legend else 0))
+        yield from self._labels(x, y)
+
+    def _labels(self, x: Scale, y: Scale) -> Iterator[str]:
+        """Labels of the spots, off each other and off the labels of horizontal marks."""
+        spots = [spot for one in self.series if isinstance(one, Spots) for spot in one.spots]
+        if not spots:
+            return
+        ends = max(x.start, x.end), min(y.start, y.end)
+        marks = [(y(mark.at), LABEL_CHAR * len(mark.label)) for mark in self.marks if mark.on == "y"]
+        lines = [(mark_baseline(at, y), width) for at, width in marks]
+        strokes: list[tuple[Point, Point]] = [((x.start, at), (x.end, at)) for at, _ in marks]
+        for one in self.series:
+            if isinstance(one, Line):
+                corners = [(x(a), y(b)) for a, b in one.points]
+                strokes += list(pairwise(corners))
+        found = place_labels(
+            spots,
+            x,
+            y,
+            room=Box(min(x.start, x.end) - 4, ends[1] - 4, ends[0] + RIGHT, max(y.start, y.end)),
+            taken=[Box(ends[0] - width, at - 10, ends[0], at + 2) for at, width in lines],
+            strokes=strokes,
+        )
+        yield '<g font-size="11">'
+        for label in found:
+            where = f'x="{place(label.x)}" y="{place(label.y)}" text-anchor="{label.anchor}"'
+            yield f"<text {where}>{text(label.text)}</text>"
+        yield "</g>"
 
     def _spans(self) -> tuple[tuple[float, float], tuple[float, float]]:
         xs = [value for one in self.series for value in xs_of(one)]
@@ -118,7 +157,7 @@ class Figure:
             values += [end for end in (axis.low, axis.high) if end is not None]
         return span(xs, log=self.x.log, zero=self.x.zero), span(ys, log=self.y.log, zero=self.y.zero)
 
-    def _axes(self, x: Scale, y: Scale, y_ticks: Sequence[tuple[float, str]]) -> Iterator[str]:
+    def _axes(self, x: Scale, y: Scale, y_ticks: Sequence[tuple[float, str]], raised: float) -> Iterator[str]:
         grid = "".join(f"M{place(x.start)} {place(y(at))}H{place(x.end)}" for at, _ in y_ticks)
         yield f'<path class="wc-grid" d="{grid}" fill="none" stroke="currentColor" stroke-opacity="0.15"/>'
         floor = y.start
@@ -132,7 +171,7 @@ class Figure:
         yield '</g><g text-anchor="end" opacity="0.85">'
         yield from (_label(x.start - 6, y(at) + 4, label) for at, label in y_ticks)
         yield '</g><g opacity="0.85">'
-        yield _label(0, y.end - 12, _axis_title(self.y, y))
+        yield _label(0, y.end - 12 - raised, _axis_title(self.y, y))
         yield "</g>"
 
 
@@ -162,6 +201,8 @@ def _axis_title(axis: Axis, scale: Scale) -> str:
 
 def _ticks(axis: Axis, low: float, high: float, about: int) -> list[tuple[float, str]]:
     """Never empty: an axis too short for a round value names its ends."""
+    if axis.ticks:
+        return [(at, measure(at, Quantity.NUMBER)) for at in axis.ticks if low <= at <= high]
     if axis.log:
         durations = axis.quantity is Quantity.DURATION
         found = [(at, measure(at, axis.quantity if durations else Quantity.NUMBER)) for at in log_ticks(low, high)]

@@ -12,8 +12,9 @@ from typing import IO, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from wholecurve.cli.report import read_json, run_folder, write
+from wholecurve.cli.report import run_folder, write
 from wholecurve.model.errors import InputError
+from wholecurve.run.files import read_object
 
 What = Literal["requests", "gaps", "events"]
 Format = Literal["csv", "jsonl", "parquet"]
@@ -147,7 +148,7 @@ def _events(folder: Path, target: Path | None) -> None:
 
     from wholecurve.cli.reference_events import reference_events, sample_ids
 
-    clock, plan = read_json(folder / "clock.json"), read_json(folder / "plan.json")
+    clock, plan = read_object(folder / "clock.json"), read_object(folder / "plan.json")
     requests = list(_request_rows(_table(folder, "requests")))
     answers = None
     if (folder / "records" / "responses.parquet").is_file():

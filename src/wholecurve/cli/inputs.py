@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from wholecurve.accuracy import check_expected
 from wholecurve.config import Resolved, SharedFlags, read_config, resolve, settings_from
 from wholecurve.datasets import load
 from wholecurve.model.errors import InputError
@@ -27,17 +28,20 @@ def resolved_run(flags: SharedFlags, say: Callable[[str], None]) -> Resolved:
     warnings = file.warnings if file is not None else ()
     for warning in warnings:
         say(f"note: {warning}")
-    return resolve(
+    resolved = resolve(
         settings_from(flags, file),
         environ=os.environ,
         read_dataset=load,
-        load_tokenizer=_load_tokenizer,
+        load_tokenizer=load_tokenizer,
         warnings=warnings,
         say=say,
     )
+    check_expected(resolved.plan, resolved.expected)
+    return resolved
 
 
-def _load_tokenizer(path: str, *, trust_remote_code: bool) -> Any:
+def load_tokenizer(path: str, *, trust_remote_code: bool) -> Any:
+    """The reference tokenizer; its library is imported now."""
     from wholecurve.tokens import load_tokenizer
 
     return load_tokenizer(path, trust_remote_code=trust_remote_code)
@@ -48,6 +52,11 @@ def out_folder(asked: str | None, plan: Plan) -> Path:
 
     Raises InputError; never hands out a folder that holds anything (REP-6).
     """
+    return new_folder(asked, RESULTS / f"{safe_name(plan.endpoint.model)}-{_load_name(plan)}")
+
+
+def new_folder(asked: str | None, stem: Path) -> Path:
+    """A new folder: the one asked for if it is new or empty, else `stem` with the time of day. Raises InputError."""
     if asked is not None:
         folder = Path(asked)
         if folder.exists() and not folder.is_dir():
@@ -58,14 +67,14 @@ def out_folder(asked: str | None, plan: Plan) -> Path:
                 hint="results are never overwritten: name another folder",
             )
         return _made(folder, exist_ok=True)
-    name = f"{safe_name(plan.endpoint.model)}-{_load_name(plan)}-{_utc_name(realtime_ns())}"
+    name = f"{stem.name}-{_utc_name(realtime_ns())}"
     for number in range(1, 1000):
-        folder = RESULTS / (name if number == 1 else f"{name}-{number}")
+        folder = stem.parent / (name if number == 1 else f"{name}-{number}")
         try:
             return _made(folder, exist_ok=False)
         except FileExistsError:
             continue  # another run of this second
-    raise InputError(f"{RESULTS}/ has a thousand runs of this second", hint="give --out")
+    raise InputError(f"{stem.parent}/ has a thousand folders of this second", hint="give --out")
 
 
 def _made(folder: Path, *, exist_ok: bool) -> Path:

@@ -41,6 +41,11 @@ COMMANDS: dict[str, Command] = {
         "measure one point, from flags or a configuration file",
         "wholecurve run --endpoint http://localhost:8000 --model NAME --dataset prompts.jsonl --concurrency 32",
     ),
+    "sweep": Command(
+        "wholecurve.cli.sweep",
+        "measure the whole curve; survives a crash and goes on with --resume",
+        "wholecurve sweep --endpoint http://localhost:8000 --model NAME --dataset prompts.jsonl --c-max 256",
+    ),
     "probe": Command(
         "wholecurve.cli.probe",
         "is the endpoint there, and what does it speak",
@@ -51,10 +56,30 @@ COMMANDS: dict[str, Command] = {
         "can this machine measure: limits, ports, clocks, kernel stamps, other load",
         "wholecurve doctor --concurrency 1024",
     ),
+    "describe": Command(
+        "wholecurve.cli.describe",
+        "describe the system behind the endpoint: capture its hosts, add what you know, list what is missing",
+        "wholecurve describe --with my-system.yaml --out system_desc.json",
+    ),
     "report": Command(
         "wholecurve.cli.report",
         "show a run again, and write its report anew",
         "wholecurve report results/my-run --html report.html",
+    ),
+    "pick": Command(
+        "wholecurve.cli.pick",
+        "which measured point of which system, under your limits",
+        "wholecurve pick results/my-sweep --ttft-p90 500ms --interactivity 30",
+    ),
+    "compare": Command(
+        "wholecurve.cli.compare",
+        "two curves level by level, and what their difference proves",
+        "wholecurve compare results/before results/after",
+    ),
+    "accept": Command(
+        "wholecurve.cli.accept",
+        "hold a delivered system to a published curve",
+        "wholecurve accept results/delivered --against published/curve.json",
     ),
     "export": Command(
         "wholecurve.cli.export",
@@ -201,6 +226,7 @@ def parse_error(error: Any, name: str) -> InputError:
     flag = (getattr(token, "keyword", None) or getattr(error, "keyword", None) or getattr(argument, "name", "")) or ""
     flag = flag.partition("=")[0]
     if kind == "UnknownOptionError":
+        flag = flag or str(getattr(token, "value", "")).partition("=")[0]  # after positional values it stands there
         known = [word for known in error.argument_collection for word in known.names]
         return InputError(f"unknown flag {_shown(flag)}", hint=_did_you_mean(flag, known) or see)
     if kind == "MissingArgumentError":

@@ -22,6 +22,7 @@ FIRST_LINE_NS = 5 * NS_PER_S
 LINE_EVERY_NS = 30 * NS_PER_S
 FIRST_SCREEN_NS = NS_PER_S // 4
 BAR_CELLS = 24
+EXTENDED = ", extended: the steady window is not long enough yet"
 
 
 class Progress(Protocol):
@@ -149,6 +150,8 @@ def rates(live: Live) -> str:
 
 def _left(live: Live) -> str:
     """The time left; nothing once only answers are waited for, which nobody can foretell."""
+    if live.extending:
+        return EXTENDED
     if live.left_ns is None:
         return ", time left not known"
     return "" if live.draining or live.left_ns < NS_PER_S / 2 else f", about {show_duration(live.left_ns)} left"

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from wholecurve.cli.main import tell
+from wholecurve import __version__
+from wholecurve.cli.main import printable, tell
 from wholecurve.model.errors import InputError, MeasureError
+from wholecurve.run.files import read_object
+
+if TYPE_CHECKING:
+    from wholecurve.run.derive import Recomputed
 
 SUMMARY = Path("performance") / "result_summary.json"
+DIFFERENCES_SHOWN = 20
+VALUE_SHOWN = 80
 
 
 def command(
@@ -20,13 +27,24 @@ def command(
     /,
     *,
     html: Annotated[str | None, Parameter(name="--html", help="write the HTML report to this file instead")] = None,
+    recompute: Annotated[
+        bool,
+        Parameter(name="--recompute", negative="", help="compute every figure again from the records, and compare"),
+    ] = False,
     json: Annotated[bool, Parameter(name="--json", negative="", help="print the summary as JSON")] = False,
 ) -> int:
     """Show a run on the terminal and write its report.txt and report.html anew from its records.
 
-    A folder left by a run that was killed is finished first, from what is on disk, and marked interrupted.
+    A folder left by a run that was killed is finished first, from what is on disk, and marked interrupted. With
+    --recompute nothing is written: every figure of the summary is computed again from records/ and compared with what
+    is stored, digit by digit; each that differs is listed, and the exit code is 1 if any does. Otherwise it is 1 if
+    the run is not valid as a result.
     """
     folder = run_folder(run)
+    if recompute:
+        if html is not None:
+            raise InputError("--recompute: wanted no --html, got both", hint="it compares, and writes no report")
+        return _recompute(folder, as_json=json)
     summary = summary_of(folder)
     for path, data in reports(folder, summary, html).items():
         write(path, data)
@@ -37,8 +55,57 @@ def command(
     else:
         from wholecurve.cli.run import print_summary
 
-        print_summary(summary, read_json(folder / "plan.json"), f"{folder}/")
-    return 0
+        print_summary(summary, read_object(folder / "plan.json"), f"{folder}/")
+    return 0 if (summary.get("validity") or {}).get("valid") is True else 1
+
+
+def _recompute(folder: Path, *, as_json: bool) -> int:
+    """Compare what is stored with what the records say; 1 if anything differs."""
+    import orjson
+
+    from wholecurve.run.derive import recompute
+
+    found = recompute(folder)
+    if as_json:
+        document = {
+            "schema": "wholecurve.recomputed/1",
+            "run": folder.name,
+            "figures": found.figures,
+            "same": not found.differences,
+            "measured_by": found.measured_by,
+            "recomputed_by": __version__,
+            "differences": [one._asdict() for one in found.differences],
+        }
+        sys.stdout.write(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n")
+    else:
+        for line in recomputed_lines(found, folder):
+            print(printable(line))
+    return 1 if found.differences else 0
+
+
+def recomputed_lines(found: Recomputed, folder: Path) -> Iterator[str]:
+    """How many figures were recomputed, and which differ."""
+    figures, wrong = f"{found.figures:,} figures recomputed from {folder}/records", len(found.differences)
+    if not wrong:
+        yield f"{figures}: all as stored, digit by digit"
+        return
+    yield f"{figures}: {wrong:,} value{'s' if wrong != 1 else ''} differ{'s' if wrong == 1 else ''} from what is stored"
+    for one in found.differences[:DIFFERENCES_SHOWN]:
+        yield f"  {one.path}"
+        yield f"    stored  {_value(one.stored)}"
+        yield f"    found   {_value(one.found)}"
+    if wrong > DIFFERENCES_SHOWN:
+        yield f"  {wrong - DIFFERENCES_SHOWN:,} more: see --json"
+    if found.measured_by != __version__:
+        yield f"  measured by version {found.measured_by}, recomputed by {__version__}: a definition may have changed"
+
+
+def _value(value: object) -> str:
+    """A JSON value on one line, cut."""
+    import orjson
+
+    text = orjson.dumps(value).decode() if not isinstance(value, str) else value
+    return text if len(text) <= VALUE_SHOWN else f"{text[: VALUE_SHOWN - 1]}…"
 
 
 def run_folder(text: str) -> Path:
@@ -57,7 +124,7 @@ def summary_of(folder: Path) -> Mapping[str, Any]:
         from wholecurve.run import recover_run
 
         return recover_run(folder, say=tell).summary
-    return read_json(folder / SUMMARY)
+    return read_object(folder / SUMMARY)
 
 
 def reports(folder: Path, summary: Mapping[str, Any], html: str | None) -> dict[Path, bytes]:
@@ -66,29 +133,16 @@ def reports(folder: Path, summary: Mapping[str, Any], html: str | None) -> dict[
     from wholecurve.records.read import read_columns
     from wholecurve.report import report_html, report_text
 
-    plan, clock = read_json(folder / "plan.json"), read_json(folder / "clock.json")
+    plan, clock = read_object(folder / "plan.json"), read_object(folder / "clock.json")
     kinds = [phase["kind"] for phase in plan["phases"]]
     columns = read_columns(folder / "records", kinds.index(PhaseKind.PERFORMANCE.value))
-    extra = {"plan": plan, "clock": clock}
+    extra: dict[str, Any] = {"plan": plan, "clock": clock}
+    if (folder / "records" / "facts.json").is_file():
+        extra["request"] = read_object(folder / "records" / "facts.json").get("request")
     return {
         folder / "report.txt": report_text(summary, plan).encode(),
         (folder / "report.html" if html is None else Path(html)): report_html(summary, columns, extra).encode(),
     }
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """An object from a file. Raises InputError."""
-    import orjson
-
-    try:
-        found = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path.name} cannot be read: {error.strerror}", where=str(path)) from None
-    except orjson.JSONDecodeError:
-        raise InputError(f"{path.name} is not valid JSON", where=str(path), hint="the folder is damaged") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path.name}: wanted an object", where=str(path), hint="the folder is damaged")
-    return found
 
 
 def write(path: Path, data: bytes) -> None:

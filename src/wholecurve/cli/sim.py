@@ -9,10 +9,11 @@ from cyclopts import Parameter
 
 from wholecurve.cli.main import tell
 from wholecurve.model.errors import InputError
-from wholecurve.sim import PROFILES, SimOptions, parse_fault, profile_named, serve
+from wholecurve.sim import PROFILES, Pace, SimOptions, parse_fault, profile_named, read_answers, serve
 
 MOST_SLOW_MS = 3_600_000
 """An hour for a token."""
+MOST_RAMP_S = 3_600
 
 
 def _flag(name: str, text: str, *, off: str = "") -> Parameter:
@@ -39,6 +40,16 @@ def command(
         tuple[str, ...], _flag("--fault", "NAME=SHARE, such as reset=1%; may be given several times")
     ] = (),
     slow_ms: Annotated[float, _flag("--slow-ms", "of the fault `slow`: how much later each token comes")] = 20.0,
+    answers: Annotated[
+        str | None,
+        _flag("--answers", "file of questions (`prompt` or `messages`) and the `answer` that the model knows"),
+    ] = None,
+    wrong_share: Annotated[
+        float, _flag("--wrong-share", "share of the known questions that are answered wrong, 0 to 1")
+    ] = 0.0,
+    drift: Annotated[float, _flag("--drift", "share by which it gets slower every minute; 0.5 is 50 %")] = 0.0,
+    ramp_s: Annotated[float, _flag("--ramp-s", "slow start after every rest of a second: how long it lasts")] = 0.0,
+    ramp_times: Annotated[float, _flag("--ramp-times", "how many times as slow it starts")] = 4.0,
     api_key_env: Annotated[str | None, _flag("--api-key-env", "variable with the key that is required")] = None,
     truth_log: Annotated[str | None, _flag("--truth-log", "file for the true times of every event")] = None,
     processes: Annotated[int, _flag("--processes", "processes, each with an engine of its own")] = 1,
@@ -64,6 +75,9 @@ def command(
         role_early=role_early,
         faults=tuple(parse_fault(text) for text in fault),
         slow_ns=_slow_ns(slow_ms),
+        answers=read_answers(answers) if answers is not None else {},
+        wrong_share=wrong_share,
+        pace=Pace(drift, _ramp_ns(ramp_s), ramp_times),
         truth_log=truth_log,
         processes=processes,
         cpu=cpu,
@@ -76,6 +90,12 @@ def _slow_ns(slow_ms: float) -> int:
     if not 0 <= slow_ms <= MOST_SLOW_MS:
         raise InputError(f"--slow-ms: wanted 0 to {MOST_SLOW_MS}, got {slow_ms}")
     return round(slow_ms * 1e6)
+
+
+def _ramp_ns(ramp_s: float) -> int:
+    if not 0 <= ramp_s <= MOST_RAMP_S:
+        raise InputError(f"--ramp-s: wanted 0 to {MOST_RAMP_S}, got {ramp_s}")
+    return round(ramp_s * 1e9)
 
 
 def _ready(url: str) -> None:

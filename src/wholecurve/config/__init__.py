@@ -13,16 +13,20 @@ from wholecurve.config.flags import (
     settings_from,
 )
 from wholecurve.config.interpolate import interpolate
+from wholecurve.config.place import CurvePlace, rules_of, rules_plan
 from wholecurve.config.redact import secret_name, url_shown
 from wholecurve.config.resolve import Resolved, resolve
+from wholecurve.config.salt import salt_of
 from wholecurve.config.schema import Settings, SyntheticSettings
 from wholecurve.config.workers import default_workers
+from wholecurve.config.yaml_source import read_yaml
 
 __all__ = [
     "COMMAND_FLAGS",
     "FLAGS",
     "FLAG_OF",
     "ConfigFile",
+    "CurvePlace",
     "Resolved",
     "RunFlags",
     "Settings",
@@ -35,7 +39,11 @@ __all__ = [
     "origins_of",
     "parse_config",
     "read_config",
+    "read_yaml",
     "resolve",
+    "rules_of",
+    "rules_plan",
+    "salt_of",
     "secret_name",
     "settings_from",
     "url_shown",

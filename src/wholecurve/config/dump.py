@@ -29,6 +29,8 @@ def dump_settings(settings: Settings) -> str:
     data["output"] = {"keep_responses": settings.output.keep_responses}
     if not settings.warmup.wanted:
         data.pop("warmup")
+    if settings.accuracy.dataset is None:
+        data.pop("accuracy")
     headers = {name: header_template(name, value) for name, value in settings.endpoint.headers.items()}
     plain = _plain(data)
     if headers:

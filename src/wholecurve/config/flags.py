@@ -14,17 +14,28 @@ from cyclopts import Parameter
 from pydantic import ValidationError
 
 from wholecurve.config.files import ConfigFile
-from wholecurve.config.pairs import header_pairs, json_pairs, text_pairs
+from wholecurve.config.pairs import json_pairs, text_pairs, typed_headers
 from wholecurve.config.problems import input_error
-from wholecurve.config.redact import secret_name
 from wholecurve.config.schema import Dialect, MaxTokensField, OfflineChoice, Settings
 from wholecurve.config.yaml_source import Path
 from wholecurve.model.errors import InputError
 from wholecurve.model.plan import Order, Pattern
 
+# Their values may begin with a hyphen, so that `-1s` is refused as a duration and not taken for a flag.
+_DURATIONS = frozenset(
+    f"--{name}"
+    for name in (
+        *("duration", "max-duration", "ramp", "request-timeout", "silence-timeout", "run-timeout", "drain-timeout"),
+        *("ttft-p90", "max-extra", "idle-gap", "wait-endpoint"),
+    )
+)
+
 
 def _flag(name: str, text: str, *, off: str = "") -> Parameter:
-    return Parameter(name=name, help=text, negative=off, negative_iterable="", show_default=False)
+    hyphen = name in _DURATIONS
+    return Parameter(
+        name=name, help=text, negative=off, negative_iterable="", show_default=False, allow_leading_hyphen=hyphen
+    )
 
 
 Texts = tuple[str, ...]
@@ -114,7 +125,9 @@ class SweepFlags(SharedFlags):
     rules: Annotated[str | None, _flag("--rules", "version of the rules: v1_0, or demo for seconds not minutes")] = None
     edition: Annotated[str | None, _flag("--edition", "edition of the rules text: E3, E1 or T")] = None
     benchmark: Annotated[str | None, _flag("--benchmark", "benchmark of the rules that this is a result of")] = None
-    seed_set: Annotated[str | None, _flag("--seed-set", "published seed set that order, arrivals and salt use")] = None
+    seed_set: Annotated[
+        str | None, _flag("--seed-set", "published seed set for order, arrivals, sampling and salt")
+    ] = None
     target_cohort: Annotated[str | None, _flag("--target-cohort", "cohort this is meant for: 2026-12-C1")] = None
     c_min: Annotated[int | None, _flag("--c-min", "lowest level")] = None
     c_max: Annotated[int | None, _flag("--c-max", "highest supported concurrency; found by a search if not given")] = (
@@ -132,7 +145,8 @@ class SweepFlags(SharedFlags):
         float | None, _flag("--interactivity", "the search for C_max ends where tokens/s per user fall below this")
     ] = None
     max_extra: Annotated[
-        str | None, _flag("--max-extra", "longest a point is extended while its steady window is too short")
+        str | None,
+        _flag("--max-extra", "longest a point is extended while its steady window is too short"),
     ] = None
     idle_gap: Annotated[str | None, _flag("--idle-gap", "rest between two points")] = None
     repeats: Annotated[int | None, _flag("--repeats", "measure every level this many times, for the spread")] = None
@@ -176,7 +190,7 @@ FLAGS: dict[str, FlagRow] = {
     "ignore_eos": _one("request", "ignore_eos"),
     "sampling": FlagRow((("request", "sampling"),), lambda texts: json_pairs(texts, "--sampling")),
     "extra_body": FlagRow((("request", "extra_body"),), lambda texts: json_pairs(texts, "--extra-body")),
-    "header": FlagRow((("endpoint", "headers"),), lambda texts: _typed_headers(texts)),
+    "header": FlagRow((("endpoint", "headers"),), lambda texts: typed_headers(texts, "--header")),
     "api_key_env": _one("endpoint", "api_key_env"),
     "api_key_file": _one("endpoint", "api_key_file"),
     "ca_file": _one("endpoint", "ca_file"),
@@ -288,17 +302,3 @@ def _with_flag(error: InputError) -> InputError:
     if error.message.startswith("wanted a value for `dataset`"):
         return InputError(error.message, where=error.where, hint="give --dataset FILE, or --config FILE")
     return error
-
-
-def _typed_headers(texts: Texts) -> dict[str, str]:
-    """Headers from the command line, which every process of the machine can read: no literal secrets."""
-    headers = header_pairs(texts, "--header")
-    for name, value in headers.items():
-        if secret_name(name) and "${" not in value:
-            variable = name.upper().replace("-", "_")
-            raise InputError(
-                f"--header {name}: a secret on the command line can be read by everyone on this machine",
-                where="--header",
-                hint=f"put it into a variable: --header '{name}: ${{{variable}}}'",
-            )
-    return headers

@@ -10,12 +10,14 @@ from wholecurve.model.sample import Sample
 
 
 class Loaded(Protocol):
-    """A data set as datasets/ hands it out."""
+    """A data set as datasets/ hands it out. `answers`: expected ones, empty unless their column was named."""
 
     @property
     def plan(self) -> DatasetPlan: ...
     @property
     def samples(self) -> tuple[Sample, ...]: ...
+    @property
+    def answers(self) -> tuple[str, ...]: ...
 
 
 class ReadDataset(Protocol):
@@ -30,6 +32,7 @@ class ReadDataset(Protocol):
         limit: int | None,
         skip_bad_rows: bool,
         prefer: str | None,
+        answer: str | None = None,
     ) -> Loaded: ...
 
 
@@ -40,6 +43,7 @@ class LoadedTokenizer(Protocol):
     def plan(self) -> TokenizerPlan: ...
     def encode(self, text: str) -> list[int]: ...
     def decode(self, ids: Sequence[int]) -> str: ...
+    def is_special(self, token: int) -> bool: ...
 
 
 class LoadTokenizer(Protocol):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from wholecurve.config.redact import secret_name
 from wholecurve.config.types import shown
 from wholecurve.model.errors import InputError
 
@@ -66,6 +67,20 @@ def header_pairs(texts: Iterable[str], flag: str) -> dict[str, str]:
             raise InputError(f"{flag}: the header {name.strip()!r} is given twice", where=flag)
         found[name.strip()] = value.strip()
     return found
+
+
+def typed_headers(texts: Iterable[str], flag: str) -> dict[str, str]:
+    """`header_pairs` from the command line, which every process of the machine can read: no literal secrets."""
+    headers = header_pairs(texts, flag)
+    for name, value in headers.items():
+        if secret_name(name) and "${" not in value:
+            variable = name.upper().replace("-", "_")
+            raise InputError(
+                f"{flag} {name}: a secret on the command line can be read by everyone on this machine",
+                where=flag,
+                hint=f"put it into a variable: {flag} '{name}: ${{{variable}}}'",
+            )
+    return headers
 
 
 def _split(text: str, mark: str, flag: str, shape: str) -> tuple[str, str]:

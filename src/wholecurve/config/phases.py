@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from wholecurve.config.place import CurvePlace
 from wholecurve.config.schema import LoadSettings, Settings, StopSettings, WarmupSettings
 from wholecurve.load import PATTERNS, planned_total
 from wholecurve.model.errors import InputError
-from wholecurve.model.plan import Pattern, PhaseKind, PhasePlan, StopRule
+from wholecurve.model.plan import HoldRule, Pattern, PhaseKind, PhasePlan, StopRule
 from wholecurve.model.units import show_duration
 
 
@@ -38,31 +39,36 @@ def pattern_of(load: LoadSettings) -> Pattern:
     return pattern
 
 
-def stop_rule(stop: StopSettings, rows: int) -> StopRule:
-    """Requests, passes and times as one rule. Raises InputError where a minimum lies above its maximum."""
+def stop_rule(stop: StopSettings, rows: int, place: CurvePlace, pattern: Pattern) -> StopRule:
+    """Requests, passes and times as one rule. Raises InputError where a minimum lies above its maximum.
+
+    A closed loop with a place on a curve ends with a whole pass, after its leading passes and at least one more.
+    """
+    placed = pattern is Pattern.CONCURRENCY and (place.lead_passes > 0 or place.hold_ns is not None)
+    lead = place.lead_passes if placed else 0
     if stop.max_duration is not None and (stop.duration or 0) > stop.max_duration:
         raise InputError(
             f"stop.max_duration: wanted at least stop.duration ({show_duration(stop.duration or 0)}), "
             f"got {show_duration(stop.max_duration)}"
         )
-    least = max(stop.requests or 0, (stop.passes or 0) * rows)
+    passes = max(stop.passes or 0, place.passes, lead + 1 if lead else 0)
+    least = max(stop.requests or 0, passes * rows)
     if stop.max_requests is not None and least > stop.max_requests:
-        raise InputError(
-            f"stop.max_requests: wanted at least {least}, which stop.requests and stop.passes ask for, "
-            f"got {stop.max_requests}"
-        )
+        who = "stop.requests and stop.passes ask for" if passes == (stop.passes or 0) else "this point of a curve needs"
+        raise InputError(f"stop.max_requests: wanted at least {least}, which {who}, got {stop.max_requests}")
     return StopRule(
         min_samples=least,
         max_samples=stop.max_requests,
         min_duration_ns=stop.duration or 0,
         max_duration_ns=stop.max_duration,
-        whole_passes=stop.whole_passes,
+        whole_passes=stop.whole_passes or placed,
+        lead_samples=lead * rows,
     )
 
 
-def _check_count(pattern: Pattern, rule: StopRule, rows: int, section: str) -> None:
-    """All requests of an offline phase are issued at once, so a clock alone would never end it."""
-    if not PATTERNS[pattern].needs_count:
+def _check_count(pattern: Pattern, rule: StopRule, section: str, cap: int | None) -> None:
+    """All requests of an offline phase are issued at once, so a clock alone would never end it; under a cap it does."""
+    if not PATTERNS[pattern].needs_count or cap is not None:
         return
     bounded = rule.max_samples is not None or rule.min_duration_ns == 0
     if not bounded or (rule.max_duration_ns is not None and rule.min_samples == 0 and rule.max_samples is None):
@@ -72,17 +78,21 @@ def _check_count(pattern: Pattern, rule: StopRule, rows: int, section: str) -> N
         )
 
 
-def performance_phase(settings: Settings, dataset: str, rows: int) -> PhasePlan:
-    """The measured phase over a data set of so many rows."""
+def performance_phase(settings: Settings, dataset: str, rows: int, place: CurvePlace) -> PhasePlan:
+    """The measured phase over a data set of so many rows, at its place on a curve."""
     load = settings.load
     pattern = pattern_of(load)
-    rule = stop_rule(settings.stop, rows)
-    _check_count(pattern, rule, rows, "stop")
+    rule = stop_rule(settings.stop, rows, place, pattern)
+    _check_count(pattern, rule, "stop", load.concurrency)
+    hold = None
+    if place.hold_ns is not None and pattern is Pattern.CONCURRENCY:
+        hold = HoldRule(place.hold_ns)
     limit = settings.limits.run_timeout
-    if limit is not None and rule.min_duration_ns > limit:
+    longest = rule.min_duration_ns + (hold.max_extra_ns if hold else 0)
+    if limit is not None and longest > limit:
         raise InputError(
-            f"limits.run_timeout: wanted at least stop.duration ({show_duration(rule.min_duration_ns)}), "
-            f"got {show_duration(limit)}"
+            f"limits.run_timeout: wanted at least stop.duration{' and the extra time' if hold else ''} "
+            f"({show_duration(longest)}), got {show_duration(limit)}"
         )
     return PhasePlan(
         kind=PhaseKind.PERFORMANCE,
@@ -99,6 +109,7 @@ def performance_phase(settings: Settings, dataset: str, rows: int) -> PhasePlan:
         ramp_ns=load.ramp,
         salt=load.salt,
         drain_timeout_ns=settings.limits.drain_timeout,
+        hold=hold,
     )
 
 
@@ -111,7 +122,7 @@ def warmup_phase(settings: Settings, dataset: str, rows: int, salt: str | None) 
     rule = StopRule(
         min_samples=max(warmup.requests or 0, (warmup.passes or 0) * rows), min_duration_ns=warmup.duration or 0
     )
-    _check_count(pattern, rule, rows, "warmup")
+    _check_count(pattern, rule, "warmup", concurrency)
     return PhasePlan(
         kind=PhaseKind.WARMUP,
         name="warmup",

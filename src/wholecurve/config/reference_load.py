@@ -53,8 +53,10 @@ def load_of(config: ReferenceConfig, to: Translation) -> None:
     if wanted and getattr(load, wanted) is None:
         raise InputError(f"settings.load_pattern.{wanted}: wanted a value for {load.type}, got none", where=where)
     runtime = config.settings.runtime
-    to.put(("seeds", "order"), runtime.dataloader_random_seed, (*_RUNTIME, "dataloader_random_seed"))
-    to.put(("seeds", "arrivals"), runtime.scheduler_random_seed, (*_RUNTIME, "scheduler_random_seed"))
+    # A default of the other client is no wish: a seed set given here may replace it, and ours is the same.
+    for ours, theirs in (("order", "dataloader_random_seed"), ("arrivals", "scheduler_random_seed")):
+        if theirs in runtime.model_fields_set:
+            to.put(("seeds", ours), getattr(runtime, theirs), (*_RUNTIME, theirs))
     to.put(
         ("limits", "max_connects_at_once"),
         config.settings.client.max_concurrent_warmup_connects,
@@ -129,7 +131,7 @@ def warmup_of(config: ReferenceConfig, to: Translation) -> None:
 
 
 def _salt(config: ReferenceConfig) -> bool | None:
-    """As written; unwritten means "where it is needed", but token ids cannot be salted and are sent as they are."""
+    """As written; unwritten means "where it is needed", but token ids need a tokenizer for it: they go as they are."""
     salt = config.settings.warmup.salt
     measured: list[ReferenceDataset] = [item for item in config.datasets if item.type == "performance"]
     token_ids = config.endpoint_config.api_type != "openai" or any(

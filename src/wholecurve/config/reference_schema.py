@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from wholecurve.config.schema import Section
-from wholecurve.config.types import Count, JsonObject, Natural, Rate, Text
+from wholecurve.config.types import Count, JsonObject, Natural, Rate, Seed, Text
 from wholecurve.model.errors import InputError
 from wholecurve.model.units import NS_PER_MS, parse_duration_ns
 
@@ -91,8 +91,8 @@ class Runtime(Section):
     min_issue_duration_ms: Milliseconds = None
     max_issue_duration_ms: Milliseconds = None
     n_samples_to_issue: Count | None = None
-    scheduler_random_seed: Natural = 42
-    dataloader_random_seed: Natural = 42
+    scheduler_random_seed: Seed = 42
+    dataloader_random_seed: Seed = 42
 
 
 class ReferenceLoad(Section):
@@ -107,7 +107,7 @@ class ReferenceWarmup(Section):
     n_requests: Count | None = None
     salt: bool | None = None
     drain: bool | None = None
-    warmup_random_seed: Natural = 42
+    warmup_random_seed: Seed = 42
 
 
 class Drain(Section):

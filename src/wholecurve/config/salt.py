@@ -1,31 +1,38 @@
-"""Salt for the rows of a phase, and the question whether two phases share a prompt.
+"""The salt of a request, and the question whether two phases share a prompt.
 
-The salt of a row is made from a word and the row alone: the same run sends the same bytes, whatever worker sends them.
+A salt is made from a word, the phase and the place in the issue order alone: the same plan sends the same bytes,
+whatever worker sends them, and a second pass of the same row has another salt. None is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from json import dumps
 
-from wholecurve.datasets import salted
+from wholecurve.datasets import SaltTokenizer, TokenSalt, refuse_unsaltable, token_salt
 from wholecurve.model.errors import InputError
 from wholecurve.model.sample import Sample
 
+SALT_BITS = 64
 
-def with_salt(samples: Iterable[Sample], word: str, remedy: str) -> tuple[Sample, ...]:
-    """Every sample with 16 hex digits of its own before its text.
 
-    Raises InputError, naming the row and `remedy`, for a sample that cannot take one (WRM-4).
+def salt_of(word: str, phase: int, index: int) -> str:
+    """The salt of request `index` of phase number `phase`: 16 hex digits, 64 bits."""
+    return sha256(f"{word}/{phase}/{index}".encode()).hexdigest()[: SALT_BITS // 4]
+
+
+def check_salt(samples: Sequence[Sample], tokenizer: SaltTokenizer | None, remedy: str) -> TokenSalt | None:
+    """How rows of token ids take a salt (None: there are none).
+
+    Raises InputError, naming the row and `remedy`, for the first sample that cannot take one (WRM-4).
     """
-    found = []
-    for sample in samples:
-        try:
-            found.append(salted(sample, sha256(f"{word}/{sample.row}".encode()).hexdigest()[:16]))
-        except InputError as error:
-            raise InputError(error.message, where=error.where, hint=remedy) from None
-    return tuple(found)
+    try:
+        ids = token_salt(samples, tokenizer)
+        refuse_unsaltable(samples, ids)
+    except InputError as error:
+        raise InputError(error.message, where=error.where, hint=remedy) from None
+    return ids
 
 
 def fingerprint(sample: Sample) -> bytes:

@@ -23,6 +23,7 @@ from wholecurve.config.types import (
     OptionalLimit,
     PositiveDuration,
     Rate,
+    Seed,
     Share,
     Text,
     Workers,
@@ -149,7 +150,8 @@ class LoadSettings(Section):
     ramp: Duration = key(0, "raise the load linearly over this time at the start", unit="s")
     salt: Text | None = key(
         None,
-        "put a text made from this word and the row before every measured prompt, so that no cache knows it",
+        "put 64 bits before every measured prompt, made from this word and the request's place in the issue order, so "
+        "that no cache knows it, in no pass",
     )
 
 
@@ -203,9 +205,9 @@ class OutputSettings(Section):
 class SeedSettings(Section):
     """Seeds. Equal seeds give equal order and arrivals, as in the MLPerf reference client."""
 
-    order: Natural = key(42, "sample order (its `dataloader_random_seed`)")
-    arrivals: Natural = key(42, "arrival times (its `scheduler_random_seed`)")
-    warmup: Natural = key(42, "warm-up: arrivals with this seed, order with the next (its `warmup_random_seed`)")
+    order: Seed = key(42, "sample order (its `dataloader_random_seed`)")
+    arrivals: Seed = key(42, "arrival times (its `scheduler_random_seed`)")
+    warmup: Seed = key(42, "warm-up: arrivals with this seed, order with the next (its `warmup_random_seed`)")
 
 
 class RulesSettings(Section):
@@ -214,7 +216,11 @@ class RulesSettings(Section):
     version: Text = key("v1_0", "version of the rules; `demo` has seconds where they have minutes")
     edition: Text = key("E3", "edition of the rules text")
     benchmark: Text | None = key(None, "benchmark of the rules; by default an own workload")
-    seed_set: Text | None = key(None, "published seed set; sample order, arrivals and salt then come from it")
+    seed_set: Text | None = key(
+        None,
+        "published seed set: sample order, arrivals and the sampling seed of every request come from it; a sweep makes "
+        "its salt of it too",
+    )
     target_cohort: Text | None = key(None, "cohort that the result is meant for, such as `2026-12-C1`")
 
 

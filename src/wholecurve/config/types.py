@@ -24,6 +24,7 @@ MOST_WORKERS = 256
 """Processes. One fills a core; thousands would stop the machine before they sent anything."""
 
 INT64_MAX = (1 << 63) - 1
+UINT64_MAX = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,13 @@ Count = Annotated[
 ]
 Natural = Annotated[
     int, BeforeValidator(_no_bool("a whole number")), Field(ge=0, le=INT64_MAX), Kind("whole number, at least 0")
+]
+# Published seeds are unsigned 64-bit numbers.
+Seed = Annotated[
+    int,
+    BeforeValidator(_no_bool("a whole number")),
+    Field(ge=0, le=UINT64_MAX),
+    Kind("whole number from 0 to 2^64 - 1"),
 ]
 Workers = Annotated[Count, Field(le=MOST_WORKERS)]
 Rate = Annotated[float, BeforeValidator(_no_bool("a number")), Field(gt=0, allow_inf_nan=False), Kind("number above 0")]

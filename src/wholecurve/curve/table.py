@@ -87,12 +87,14 @@ _FIGURES: Final[tuple[str, ...]] = ("ttft_p90_ns", "system_tps", "total_tps", "q
 
 
 def barred(point: Point, *, withdrawn_too: bool = False) -> str:
-    """Why a point may count for nothing, or an empty text: it is not complete, or measured the client, or is withdrawn.
+    """Why a point may count for nothing, or an empty text: not complete, not valid, measured the client, withdrawn.
 
     withdrawn_too: withdrawn points count, for a reader who asked for them (S13).
     """
     if point.provenance.run_state is not RunState.COMPLETE:
         return f"run {point.provenance.run_state.value}"
+    if point.provenance.invalid:
+        return f"not valid: {point.provenance.invalid}"
     if point.provenance.client_verdict == "client-limited":
         return "client-limited: the client was measured, not the endpoint"
     if point.standing.withdrawn and not withdrawn_too:

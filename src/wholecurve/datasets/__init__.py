@@ -5,7 +5,7 @@ from wholecurve.datasets.columns import TARGETS, Target
 from wholecurve.datasets.files import LoadedDataset, load
 from wholecurve.datasets.formats import FORMATS
 from wholecurve.datasets.lengths import Lengths, fixed, normal, parse_lengths, uniform
-from wholecurve.datasets.salt import refuse_unsaltable, salted
+from wholecurve.datasets.salt import SaltTokenizer, TokenSalt, refuse_unsaltable, salted, token_salt
 from wholecurve.datasets.synthetic import Synthetic, TextTokenizer, synthetic
 
 __all__ = [
@@ -13,9 +13,11 @@ __all__ = [
     "TARGETS",
     "Lengths",
     "LoadedDataset",
+    "SaltTokenizer",
     "Synthetic",
     "Target",
     "TextTokenizer",
+    "TokenSalt",
     "WorkloadFacts",
     "audit",
     "fixed",
@@ -25,5 +27,6 @@ __all__ = [
     "refuse_unsaltable",
     "salted",
     "synthetic",
+    "token_salt",
     "uniform",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from wholecurve.datasets import values
@@ -109,6 +110,18 @@ def resolve_columns(found: Sequence[str], wanted: Mapping[str, str] | None, *, w
         )
     used = set(source.values())
     return ColumnMap(source, tuple(name for name in found if name not in used))
+
+
+def without_answer(found: Sequence[str], answer: str | None, *, where: str) -> tuple[str, ...]:
+    """The columns that requests may be made of: all but the one of the expected answers, which must be there."""
+    if answer is not None and answer not in found:
+        near = get_close_matches(answer, found, n=1)
+        raise InputError(
+            f"wanted a column {answer!r} with the expected answers; found {_listed(found) or 'none'}",
+            where=where,
+            hint=f"did you mean {near[0]!r}?" if near else "name the column that holds them",
+        )
+    return tuple(name for name in found if name != answer)
 
 
 def _by_user(found: Sequence[str], wanted: Mapping[str, str], where: str) -> dict[str, str]:

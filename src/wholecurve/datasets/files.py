@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from wholecurve.datasets.columns import INPUTS, ColumnMap, resolve_columns
+from wholecurve.datasets.columns import INPUTS, ColumnMap, resolve_columns, without_answer
 from wholecurve.datasets.formats import Bad, Records, reader_for
-from wholecurve.datasets.rows import row_reader
+from wholecurve.datasets.rows import expected_answer, row_reader
 from wholecurve.model.errors import InputError
 from wholecurve.model.plan import DatasetPlan
 from wholecurve.model.sample import Sample
@@ -21,12 +21,14 @@ class LoadedDataset:
     """A data set ready to be sent.
 
     `samples[i].row == i`. `plan.skipped_rows` are places in the file, counted from 1 (lines of JSONL and CSV, records
-    of JSON and Parquet). `notes` say what was decided: columns used and left over, rows skipped, a limit.
+    of JSON and Parquet). `notes` say what was decided: columns used and left over, rows skipped, a limit. `answers[i]`
+    is the expected answer of `samples[i]`; empty unless a column of answers was named.
     """
 
     plan: DatasetPlan
     samples: tuple[Sample, ...]
     notes: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
 
 
 def load(
@@ -38,12 +40,14 @@ def load(
     skip_bad_rows: bool = False,
     prefer: str | None = None,
     name: str | None = None,
+    answer: str | None = None,
 ) -> LoadedDataset:
     """Load a JSONL (also gzipped), JSON, CSV or Parquet file.
 
     `format` is taken from the suffix unless given. `columns` maps targets to the file's columns. `limit` reads the
     first so many rows of the file. `prefer` names the input (`messages`, `prompt`, `input_ids`) to use where a row
-    has several; the default order is that one. `name` defaults to the file's stem.
+    has several; the default order is that one. `name` defaults to the file's stem. `answer` names the column of the
+    expected answers, which is never sent; a row without one is a bad row.
 
     Raises InputError, naming file and row, for anything that cannot be sent. With `skip_bad_rows` bad rows are left
     out and listed in the plan instead; a file without one good row is refused all the same.
@@ -57,28 +61,42 @@ def load(
     _refuse_unreadable(file, where)
     read = reader_for(file, format, where=where)
     digest = _fingerprint(file, where)
-    records = read(file, where, limit, lambda found: set(resolve_columns(found, columns, where=where).source.values()))
+    records = read(file, where, limit, lambda found: _used(found, columns, answer, where))
     if not records.rows:
         raise InputError("wanted a data set with rows, got an empty file", where=where)
     if not skip_bad_rows:
         _refuse_first_bad(records, where)
-    mapped = resolve_columns(records.columns, columns, where=where)
-    samples, skipped = _samples(records, mapped, prefer, where, skip_bad_rows)
+    mapped = resolve_columns(without_answer(records.columns, answer, where=where), columns, where=where)
+    samples, answers, skipped = _samples(records, mapped, prefer, answer, where, skip_bad_rows)
     plan = DatasetPlan(name or _stem(file), file.name, len(samples), digest, tuple(skipped))
-    return LoadedDataset(plan, tuple(samples), _notes(records, mapped, prefer, limit, skipped))
+    notes = _notes(records, mapped, prefer, limit, skipped)
+    if answer is not None:
+        notes = (*notes, f"expected answers: column {answer}")
+    return LoadedDataset(plan, tuple(samples), notes, tuple(answers))
+
+
+def _used(found: Sequence[str], columns: Mapping[str, str] | None, answer: str | None, where: str) -> set[str]:
+    """The columns that are read of a columnar file."""
+    used = set(resolve_columns(without_answer(found, answer, where=where), columns, where=where).source.values())
+    return used if answer is None else used | {answer}
 
 
 def _samples(
-    records: Records, mapped: ColumnMap, prefer: str | None, where: str, skip_bad_rows: bool
-) -> tuple[list[Sample], dict[int, str]]:
+    records: Records, mapped: ColumnMap, prefer: str | None, answer: str | None, where: str, skip_bad_rows: bool
+) -> tuple[list[Sample], list[str], dict[int, str]]:
+    """(samples, expected answers, reasons of skipped rows by place)."""
     reader = row_reader(mapped, prefer=prefer)
     samples: list[Sample] = []
+    answers: list[str] = []
     skipped: dict[int, str] = {}
     for place, record in records.rows:
         try:
             if isinstance(record, Bad):
                 raise ValueError(record.reason)
+            expected = None if answer is None else expected_answer(record, answer)
             samples.append(reader.sample(record, len(samples)))
+            if expected is not None:
+                answers.append(expected)
         except ValueError as error:
             if not skip_bad_rows:
                 raise _row_error(str(error), place, records.unit, where) from None
@@ -88,7 +106,7 @@ def _samples(
         raise InputError(
             f"none of {len(skipped)} rows can be sent; the first: {reason}", where=f"{where}, {records.unit} {place}"
         )
-    return samples, skipped
+    return samples, answers, skipped
 
 
 def _refuse_first_bad(records: Records, where: str) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from wholecurve.datasets.columns import BODY, BY_NAME, CONTEXT, INPUTS, ColumnMap
+from wholecurve.datasets.values import shown
 from wholecurve.model.sample import Sample
+
+WHOLE_BELOW = 1 << 53
+"""Above this a float of a table no longer holds every whole number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,22 @@ def row_reader(columns: ColumnMap, *, prefer: str | None = None) -> RowReader:
         tuple((name, column) for name, column in source.items() if BY_NAME[name].kind == CONTEXT),
         tuple((name, column) for name, column in source.items() if BY_NAME[name].kind == BODY),
     )
+
+
+def expected_answer(record: Mapping[str, Any], column: str) -> str:
+    """The expected answer of a record as text; a whole number of a table (`3.0`) is `3`.
+
+    Raises ValueError naming the column.
+    """
+    value = record.get(column)
+    if isinstance(value, str) and value.strip():
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float) and math.isfinite(value):
+        return str(int(value)) if value == int(value) and abs(value) < WHOLE_BELOW else str(value)
+    got = "nothing" if value is None or isinstance(value, str) else shown(value)
+    raise ValueError(f"column {column!r}: wanted the expected answer as text or a number, got {got}")
 
 
 def _missing(value: Any) -> bool:

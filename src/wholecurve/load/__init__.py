@@ -6,7 +6,7 @@ from wholecurve.load.closed import SlotPool, slot_start_ns, slots_of, start_offs
 from wholecurve.load.conversation import Session, session
 from wholecurve.load.order import sample_order
 from wholecurve.load.patterns import constant, offline, poisson, ramped
-from wholecurve.load.stop import planned_total, sample_floor, should_issue
+from wholecurve.load.stop import planned_total, reached_maximum, sample_floor, should_issue
 from wholecurve.load.table import PATTERNS, PatternRow, arrivals
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "planned_total",
     "poisson",
     "ramped",
+    "reached_maximum",
     "sample_floor",
     "sample_order",
     "session",

@@ -18,22 +18,21 @@ from wholecurve.metrics.plateau import Drift, LevelShift, Plateau, Required
 from wholecurve.metrics.quantile import GRID, histogram, percentile_of, series, supported
 from wholecurve.metrics.rate import LegacyRates, Rates, TokenCounts, legacy_rates, rates, token_counts, window
 from wholecurve.metrics.steady import SteadyState, SteadyWindow, steady_state
-from wholecurve.metrics.steady_block import submission_block
+from wholecurve.metrics.steady_block import official_block, steady_block, submission_block
 from wholecurve.metrics.summary import DECIDED_DIFFERENTLY, SUMMARY_SCHEMA, summarize
 from wholecurve.metrics.table import METRICS, Metric
 from wholecurve.metrics.trend import ChangePoint, Trend, mann_kendall, pettitt, sen_slope
 from wholecurve.metrics.window_rules import (
     GATES,
     THRESHOLDS,
-    Basis,
-    Coverage,
     Flag,
     Gate,
     Movement,
-    SteadyVerdict,
     Threshold,
     WindowRules,
+    window_rules,
 )
+from wholecurve.model.steadiness import Basis, Coverage, SteadyVerdict
 
 __all__ = [
     "DECIDED_DIFFERENTLY",
@@ -109,6 +108,7 @@ __all__ = [
     "legacy_rates",
     "mann_kendall",
     "metrics_page",
+    "official_block",
     "output_tokens",
     "overs_allowed",
     "percentile_interval",
@@ -120,6 +120,7 @@ __all__ = [
     "read_lag_ns",
     "sen_slope",
     "series",
+    "steady_block",
     "steady_state",
     "submission_block",
     "summarize",
@@ -130,4 +131,5 @@ __all__ = [
     "tpot",
     "ttft",
     "window",
+    "window_rules",
 ]

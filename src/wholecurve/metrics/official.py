@@ -21,7 +21,8 @@ from wholecurve.metrics.rate import rates
 from wholecurve.metrics.rate import window as run_window
 from wholecurve.metrics.superpass import Blocks
 from wholecurve.metrics.table import METRICS
-from wholecurve.metrics.window_rules import Basis, Movement
+from wholecurve.metrics.window_rules import Movement
+from wholecurve.model.steadiness import Basis
 from wholecurve.model.units import NS_PER_S, show_percent
 
 TOTAL_BATCHES: Final[int] = 20

@@ -31,8 +31,9 @@ from wholecurve.metrics.plateau import (
 from wholecurve.metrics.quantile import percentile_of
 from wholecurve.metrics.steady_words import basis_reason, cautions_of, gating_drifts
 from wholecurve.metrics.superpass import Blocks, PassCut, Ramp, cut_blocks, drain_blocks, invariant, ramp_blocks
-from wholecurve.metrics.window_rules import DECISIONS, Basis, Coverage, Flag, Movement, SteadyVerdict, WindowRules
+from wholecurve.metrics.window_rules import DECISIONS, Flag, Movement, WindowRules
 from wholecurve.model.plan import Pattern
+from wholecurve.model.steadiness import Basis, Coverage, SteadyVerdict
 from wholecurve.model.units import show_percent
 
 

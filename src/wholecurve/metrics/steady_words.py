@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from wholecurve.metrics.plateau import Drift, LevelShift, Plateau, Required
 from wholecurve.metrics.superpass import Blocks, PassCut
-from wholecurve.metrics.window_rules import Coverage, Movement, WindowRules
+from wholecurve.metrics.window_rules import Movement, WindowRules
+from wholecurve.model.steadiness import Coverage
 from wholecurve.model.units import show_duration, show_percent
 
 

@@ -22,8 +22,11 @@ from wholecurve.metrics.invariants import Violation, check, check_series
 from wholecurve.metrics.latency import input_token_source, token_source
 from wholecurve.metrics.quantile import series
 from wholecurve.metrics.rate import LegacyRates, e2e_interactivity, legacy_rates, rates, token_counts
+from wholecurve.metrics.steady import steady_state
+from wholecurve.metrics.steady_block import official_block, steady_block
 from wholecurve.metrics.table import METRICS
-from wholecurve.model.plan import Pattern, PhaseKind, Plan
+from wholecurve.metrics.window_rules import window_rules
+from wholecurve.model.plan import Pattern, PhaseKind, PhasePlan, Plan
 from wholecurve.model.record import RunState
 from wholecurve.model.status import Status
 from wholecurve.model.units import show_percent
@@ -49,6 +52,7 @@ DECIDED_DIFFERENTLY: Final[tuple[str, ...]] = (
     "A truncated stream and an answer without output are failures.",
     "TPOT ends at the last output-bearing event; the reference client ends it at the end of the answer.",
     "complete is true only if the state is complete and no request was lost; a stop by the user never is.",
+    "Top-level figures are always over the whole run; those that count officially are in `official`, with their basis.",
     "finish_reason_counts has `missing` for successes without a finish reason.",
     "test_started_at is seconds since 1970; the reference client writes 0.",
 )
@@ -115,6 +119,7 @@ def summarize(
         **{name: None if source is None else str(source) for name, source in sources.items()},
         "tokens": asdict(token_counts(columns)),
         **{name: block for name, block in blocks.items() if name not in REFERENCE_SERIES},
+        **_steady(plan, this, columns),
         "weighting": dict(_WEIGHTING),
         "prompt_cache": asdict(cache),
         "concurrency": asdict(held),
@@ -134,6 +139,23 @@ def summarize(
     summary = _plain({"schema": SUMMARY_SCHEMA} | reference | ours)
     assert isinstance(summary, dict)
     return summary
+
+
+def _steady(plan: Plan, phase: PhasePlan, columns: Columns) -> dict[str, Any]:
+    """`steady_state` and `official`; None for a phase that feeds no performance figure.
+
+    A super-pass is one pass of the phase's data set; what a window needs is said by the plan's rules.
+    """
+    if phase.kind is not PhaseKind.PERFORMANCE:
+        return {"steady_state": None, "official": None}
+    state = steady_state(
+        columns,
+        window_rules(plan.rules),
+        rows=phase.rows,
+        pattern=phase.pattern,
+        concurrency=phase.concurrency,
+    )
+    return {"steady_state": steady_block(state), "official": official_block(state)}
 
 
 _AGENTIC: Final[tuple[str, ...]] = (

@@ -12,26 +12,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from wholecurve.model.plan import RulesPlan
+from wholecurve.model.steadiness import Basis, SteadyVerdict
 from wholecurve.model.units import NS_PER_S
-
-
-class Coverage(StrEnum):
-    """Coverage: how much steady signal the run holds (TR 4.4)."""
-
-    WINDOWABLE = "windowable"
-    INSUFFICIENT_DURATION = "insufficient_duration"
-    INSUFFICIENT_PASSES = "insufficient_passes"
-    PARTIAL_DATASET = "partial_dataset"
-
-
-class SteadyVerdict(StrEnum):
-    """What was seen (TR 4.4)."""
-
-    STEADY = "STEADY STATE"
-    DRIFTING_UP = "drifting_up"
-    DRIFTING_DOWN = "drifting_down"
-    ANOMALY = "anomaly"
-    NOT_FOUND = "not found"
 
 
 class Movement(StrEnum):
@@ -40,13 +23,6 @@ class Movement(StrEnum):
     PLATEAU = "Plateau"
     DRIFTING_UP = "Drifting Up"
     DRIFTING_DOWN = "Drifting Down"
-
-
-class Basis(StrEnum):
-    """Which requests the official figures are made of."""
-
-    WINDOW = "window"
-    TOTAL = "total"
 
 
 class Flag(StrEnum):
@@ -137,6 +113,17 @@ class WindowRules:
     def passes_needed(self) -> int:
         """Fewest super-passes of a run that can be windowable: the window's and those before it."""
         return self.min_super_passes + self.lead_super_passes
+
+
+def window_rules(rules: RulesPlan | None) -> WindowRules:
+    """The parameters that a plan's rules set, the rest as they are here. Raises ValueError for rules out of range."""
+    if rules is None:
+        return WindowRules()
+    return WindowRules(
+        min_super_passes=rules.min_super_passes,
+        min_duration_ns=rules.min_window_ns,
+        lead_super_passes=rules.lead_super_passes,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,9 @@ from typing import Final
 
 from wholecurve.model.record import EVENT_COLUMNS, REQUEST_COLUMNS, Column
 
+DEFINITIONS_VERSION: Final = "1"
+"""Of the meanings below. It changes when a figure is computed otherwise, so that old and new are not compared."""
+
 
 class Group(StrEnum):
     """What a name belongs to."""
@@ -62,7 +65,7 @@ _METRICS: Final[tuple[_Row, ...]] = (
 )
 
 _BLOCK: Final[tuple[_Row, ...]] = (
-    ("total", "as metric", "number", "sum", "Sum of all samples.", "reference client"),
+    ("total", "as metric or figure", "number or null", "sum", "Sum of all samples. In `official`: the figure over the whole run.", "reference client; TR 4.4"),
     ("min", "as metric", "number", "minimum", "Smallest sample.", "reference client"),
     ("max", "as metric", "number", "maximum", "Largest sample.", "reference client"),
     ("median", "as metric", "number", "median", "The 50th percentile, a lower order statistic as all percentiles.", "reference client"),
@@ -136,6 +139,30 @@ _WINDOW_FACTS: Final[tuple[_Row, ...]] = (
     ("drifts", "", "array", "drift", "What each series does after the steady window.", "TR 4.4"),
     ("anomaly", "", "string, object or null", "level shift", "A confirmed step from the steady window to another plateau.", "TR 4.4"),
     ("low_confidence", "", "boolean", "low confidence", "The steady window is too short to be official.", "TR 4.4"),
+    ("official", "", "object or null", "official figures", "Each headline figure over what the rules allow, its `basis`; the figures of the window and of the whole run beside it. Null for a phase that is not measured.", "TR 4.4"),
+    ("value", "as figure", "number or null", "official value", "The figure on its basis; null if it was not measured, or drifted: then `low` and `high` are its range.", "TR 4.4"),
+    ("unit", "", "string", "unit", "Of the figure.", "wholecurve"),
+    ("window", "as figure", "number, object or null", "steady window", "In `steady_state`: where it lies, on issue time. In a figure: the figure over the requests issued in it, whatever the basis.", "TR 4.4"),
+    ("reason", "", "string or null", "reason", "Why the basis is the whole run, or why there is no value, window or interval.", "wholecurve"),
+    ("low", "as figure", "number or null", "lower end", "Of an interval, or of the range that a drifting figure went through.", "wholecurve"),
+    ("high", "as figure", "number or null", "upper end", "As `low`.", "wholecurve"),
+    ("level", "", "number", "confidence", "Of the interval, as a share of one.", "wholecurve"),
+    ("method", "", "string", "method", "How the interval was made.", "wholecurve"),
+    ("start_ns", "ns", "integer", "start of the window", "First issue in it, monotonic as in the records.", "wholecurve"),
+    ("end_ns", "ns", "integer", "end of the window", "Last issue in it, monotonic as in the records.", "wholecurve"),
+    ("watched", "", "object", "watched", "Movement of the series that only warn, in the steady window.", "wholecurve"),
+    ("cut", "", "array or object", "cut", "In `steady_state`: how the run was cut into blocks. In `failures`: values that limits of the client took out of the series.", "wholecurve"),
+    ("pass_size", "requests", "integer", "pass", "Requests of one super-pass.", "wholecurve"),
+    ("block_size", "requests", "integer", "block", "Requests of one block: one or more super-passes, or a part of the run that has too few of them.", "wholecurve"),
+    ("blocks", "blocks", "integer", "blocks", "Whole blocks of the run.", "wholecurve"),
+    ("aligned", "", "boolean", "aligned", "A block is a whole number of super-passes.", "wholecurve"),
+    ("passes", "super-passes", "number", "passes", "Super-passes of the whole run.", "wholecurve"),
+    ("series", "ns", "object", "series", "Per gate (`<metric>_p<percentile>`), one value for each block over its successes; null where nothing was measured.", "TR 4.4"),
+    ("block_starts_ns", "ns", "array", "starts of blocks", "First issue of each block, monotonic as in the records.", "wholecurve"),
+    ("key", "", "string", "series", "Which series moves.", "wholecurve"),
+    ("p", "", "number", "p", "Of the trend test (Mann-Kendall, Hamed-Rao) or of the change-point test (Pettitt).", "reference client"),
+    ("change", "", "number", "change", "As a share: from the window's first block to the last one, or from one level to the other.", "reference client"),
+    ("block", "", "integer", "block of the step", "Where the new level begins, from 0.", "wholecurve"),
     ("interval", "as figure", "object", "interval", "Bounds of 95 % confidence: order statistics for percentiles, batch means for rates; null with a reason when n is too small.", "wholecurve"),
 )
 
@@ -232,7 +259,6 @@ _FACTS: Final[tuple[_Row, ...]] = (
     ("failed_share", "", "number or null", "failed share", "(Failed + lost) / (sent - cancelled).", "wholecurve"),
     ("max_failed_share", "", "number", "limit of the failed share", "Above it the run is invalid.", "wholecurve"),
     ("exceeded", "", "boolean", "limit exceeded", "failed_share > max_failed_share.", "wholecurve"),
-    ("cut", "", "array", "cut values", "Values that limits of the client took out of the series.", "wholecurve"),
     ("limit_name", "", "string", "limit", "Which limit.", "wholecurve"),
     ("limit_ns", "ns", "integer or null", "limit", "Its value; null if none is set.", "wholecurve"),
     ("values_cut", "requests", "integer", "values cut", "Requests it ended.", "wholecurve"),
@@ -243,7 +269,7 @@ _FACTS: Final[tuple[_Row, ...]] = (
     ("figure", "as code", "number", "figure", "What was found.", "wholecurve"),
     ("limit", "as code", "number", "limit", "Where trouble begins.", "wholecurve"),
     ("remedy", "", "string", "remedy", "What to do.", "wholecurve"),
-    ("figures", "", "object", "judged figures", "All figures behind the verdict.", "wholecurve"),
+    ("figures", "", "object", "figures", "In `health`: all figures behind the verdict. In `official`: the headline figures.", "wholecurve"),
     ("start_lag_p99_ns", "ns", "integer or null", "start lag P99", "Open loop: issued - scheduled, with a cap from the moment a slot was free.", "wholecurve"),
     ("refill_lag_p99_ns", "ns", "integer or null", "refill lag P99", "Closed loop: issued - slot free, without each slot's first request.", "wholecurve"),
     ("refill_share", "", "number or null", "refill lag share", "Refill lag P99 / median latency of successes.", "wholecurve"),
@@ -279,7 +305,7 @@ _FACTS: Final[tuple[_Row, ...]] = (
     ("exit", "", "string", "exit", "`clean`, or why the worker ended.", "wholecurve"),
     ("stamp_source", "", "string", "stamp source", "Who stamped reads: kernel, user, or mixed.", "DESIGN 6"),
     ("violations", "", "array or integer", "violations", "Invariants that do not hold, with evidence; inside one, how many requests break it. Never repaired.", "wholecurve"),
-    ("requests", "", "array", "evidence", "`index` of the first requests that break it.", "wholecurve"),
+    ("requests", "requests", "array or integer", "evidence", "`index` of the first requests that break it. In `steady_state`: how many were issued in the window, or in the whole run.", "wholecurve"),
     ("not_measured", "", "object", "not measured", "Why an empty series is empty.", "DESIGN 2"),
     ("decided_differently", "", "array", "decided differently", "Where the figures differ from the reference client's, and how.", "DESIGN 8"),
     ("workload", "", "object", "workload", "Facts of the data set and of token counting, passed through.", "wholecurve"),

@@ -185,7 +185,8 @@ class Identity:
 class Provenance:
     """Where the figures come from and what the run says of itself. None: not reported.
 
-    source: id or relative path by which the evidence is found. token_source: `reference` or `usage`.
+    source: id or relative path by which the evidence is found. token_source: `reference` or `usage`. invalid: why the
+    run itself says that its figures are no result; empty for a valid one.
     """
 
     source: str
@@ -193,6 +194,7 @@ class Provenance:
     token_source: str | None
     client_verdict: str | None
     steady_verdict: str | None
+    invalid: str = ""
 
     def __post_init__(self) -> None:
         if not self.source:

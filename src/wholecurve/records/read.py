@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from wholecurve.metrics import NULL, NUMBER_COLUMNS, TEXT_COLUMNS, Columns
 from wholecurve.model.errors import InputError
+from wholecurve.model.record import EVENT_COLUMNS, REQUEST_COLUMNS
 
 
 def read_columns(records: Path, phase: int) -> Columns:
     """Requests and gaps of one phase, in issue order. Raises InputError if the files are missing or do not fit."""
-    requests = _table(records / "requests.parquet")
-    events = _table(records / "events.parquet")
+    requests = _table(records / "requests.parquet", [column.name for column in REQUEST_COLUMNS])
+    events = _table(records / "events.parquet", [column.name for column in EVENT_COLUMNS])
     places = _numbers(requests["index"])
     phases = _numbers(requests["phase"])
     if not (np.array_equal(places, _numbers(events["index"])) and np.array_equal(phases, _numbers(events["phase"]))):
@@ -45,9 +46,17 @@ def read_columns(records: Path, phase: int) -> Columns:
     return everything if chosen.all() else everything.where(chosen)
 
 
-def _table(path: Path) -> pa.Table:
+def sent_rows(records: Path, phase: int) -> list[int]:
+    """Rows of the data set that the requests of a phase used, in issue order. Raises InputError as `read_columns`."""
+    requests = _table(records / "requests.parquet", ["phase", "sample"])
+    phases, samples = _numbers(requests["phase"]), _numbers(requests["sample"])
+    rows: list[int] = samples[(phases == phase) & (samples >= 0)].tolist()
+    return rows
+
+
+def _table(path: Path, columns: list[str]) -> pa.Table:
     try:
-        return pq.ParquetFile(path).read(use_threads=False)
+        table = pq.ParquetFile(path).read(columns=columns, use_threads=False)
     except FileNotFoundError:
         raise InputError(
             f"no {path.name} in {path.parent.name}/",
@@ -56,6 +65,14 @@ def _table(path: Path) -> pa.Table:
         ) from None
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(f"{path.name} cannot be read: {error}", where=path.parent.parent.name) from None
+    lacking = [name for name in columns if name not in table.column_names]
+    if lacking:
+        raise InputError(
+            f"{path.name} lacks the columns {', '.join(lacking)}",
+            where=path.parent.parent.name,
+            hint="wanted the records of a run of this version of wholecurve",
+        )
+    return table
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.int64]:

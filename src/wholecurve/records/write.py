@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -83,12 +83,13 @@ TokenCounter = Callable[[Sequence[Row]], Mapping[str, Sequence[int | None]]]
 def write_parquet(
     folder: Path,
     *,
-    keep_responses: bool,
+    keep_responses: Collection[int],
     count_tokens: TokenCounter | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Write requests, events and, if asked, responses; returns the rows. Journals are left for the caller to delete.
+    """Write requests and events, and responses of the phases `keep_responses`; returns the rows.
 
+    Journals are left for the caller to delete. Without a phase to keep there is no responses.parquet.
     Each file is written under a temporary name, synced and renamed, so that no reader ever meets half a file.
     """
     tables = [("requests", REQUEST_COLUMNS, REQUEST_SCHEMA), ("events", EVENT_COLUMNS, EVENTS_SCHEMA)]
@@ -108,7 +109,9 @@ def write_parquet(
             _write_requests(writers["requests"], group, tokens)
             _write_events(writers["events"], group)
             if keep_responses:
-                _write_responses(writers["responses"], group)
+                kept = [row for row in group if row.key[0] in keep_responses]
+                if kept:
+                    _write_responses(writers["responses"], kept)
             written += len(group)
             if progress is not None:
                 progress(written)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from wholecurve.model.names import NAMES
 from wholecurve.model.status import Status
 from wholecurve.report.evidence import (
     delivery_facts,
@@ -18,19 +17,19 @@ from wholecurve.report.evidence import (
     token_facts,
     violation,
 )  # fmt: skip
+from wholecurve.report.official import primary_figures
 from wholecurve.report.reading import at, clean, count, duration, items, known, mapping, number, rate, texts, unmeasured
+from wholecurve.report.steadiness import steady_view
 from wholecurve.report.view import (
     EARLY_HEADS,
     LENGTHS,
     PERCENTILES,
-    POWER_REASON,
     SERIES,
     SERIES_HEADS,
     STAMPS,
     STATES,
     STATUSES,
     Cell,
-    Primary,
     Reason,
     Row,
     SeriesRow,
@@ -58,7 +57,8 @@ def build_view(summary: Mapping[str, Any], plan: Mapping[str, Any] | None = None
         invalid=texts(summary, "validity", "invalid_reasons"),
         cautions=texts(summary, "cautions"),
         accounting=_accounting(summary),
-        primary=_primary(summary),
+        primary=primary_figures(summary),
+        steady=steady_view(summary),
         series=tuple(_series_row(summary, key) for key in SERIES),
         early=tuple(row for key in ("ttft", "tpot", "latency") if (row := _early_row(summary, key)).cells),
         failures=tuple(failed(one) for one in items(summary, "failures", "kinds")),
@@ -76,11 +76,6 @@ def build_view(summary: Mapping[str, Any], plan: Mapping[str, Any] | None = None
         different=texts(summary, "decided_differently"),
         stamps=STAMPS.get(str(at(summary, "stamp_source")), unmeasured()),
     )
-
-
-def definition(key: str) -> str:
-    """The one definition of a name."""
-    return NAMES[key].definition
 
 
 def _phase(summary: Mapping[str, Any], plan: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -133,34 +128,6 @@ def _accounting(summary: Mapping[str, Any]) -> str:
     parts = " + ".join(f"{count(by.get(name))} {name}" for name in ("succeeded", "failed", "cancelled", "lost"))
     unknown = number(by.get("unknown"))
     return f"{count(by.get('sent'))} sent = {parts}" + (f" + {count(unknown)} of unknown outcome" if unknown else "")
-
-
-def _primary(summary: Mapping[str, Any]) -> tuple[Primary, ...]:
-    asked = number(at(summary, "concurrency", "requested"))
-    held = at(summary, "concurrency", "mean_while_issuing")
-    uncounted = at(summary, "not_measured", "output_sequence_lengths") or "no tokens were counted"
-    turns = number(at(summary, "e2e_avg_interactivity"))
-    user, user_key = (turns, "e2e_avg_interactivity") if turns else (at(summary, "tps_per_user"), "tps_per_user")
-    rows = (
-        ("Concurrency", count(asked if asked is not None else held), "", "nothing was in flight",
-         definition("requested") if asked is not None else definition("mean_while_issuing")),
-        ("TTFT P90", duration(at(summary, "ttft", "percentiles", "90.0")), "", at(summary, "not_measured", "ttft"),
-         definition("ttft") + " The 90th percentile over successes."),
-        ("System throughput", rate(at(summary, "system_tps"), "tokens/s"), "", uncounted, definition("system_tps")),
-        ("Per provisioned kW", rate(at(summary, "system_tps_per_kw"), "tokens/s/kW"), "", POWER_REASON,
-         "System throughput / provisioned power of the system under test in kW."),
-        ("Per user", rate(user, "tokens/s"), "", at(summary, "not_measured", "tpot") or uncounted,
-         definition(user_key)),
-    )  # fmt: skip
-    return tuple(_split(*row) for row in rows)
-
-
-def _split(label: str, shown: str, unit: str, reason: object, text: str) -> Primary:
-    """Value and unit apart, so that a card can set them in two sizes."""
-    if shown.startswith("not measured"):
-        return Primary(label, shown, "", clean(reason or ""), text)
-    value, _, unit = shown.partition(" ")
-    return Primary(label, value, unit, "", text)
 
 
 def _series_row(summary: Mapping[str, Any], key: str) -> SeriesRow:

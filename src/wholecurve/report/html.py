@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any, Final
 
 import orjson
-from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from wholecurve.chart import STYLESHEET, Figure
@@ -17,7 +13,9 @@ from wholecurve.metrics import Columns
 from wholecurve.model.names import NAMES, Group, Name
 from wholecurve.report.build import build_view
 from wholecurve.report.figures import distribution_figures, ecdf_figure, length_figures, time_figures
+from wholecurve.report.page import content_policy, environment, template_text
 from wholecurve.report.reading import at, clean, flat, mapping, redacted
+from wholecurve.report.steady_figures import steady_figures
 from wholecurve.report.view import EARLY_HEADS, SERIES_HEADS, VERDICTS
 
 EXAMPLE_LIMIT: Final[int] = 4000
@@ -32,20 +30,21 @@ def report_html(summary: Mapping[str, Any], columns: Columns, extra: Mapping[str
     redacted by name), anything else is shown as provenance. What is missing is `not measured`; nothing raises.
     """
     plan = mapping(extra, "plan") or None
-    style = _template_text("report.css") + STYLESHEET
+    style = template_text("report.css") + STYLESHEET
     view = build_view(summary, plan)
     shapes = (*distribution_figures(summary), ecdf_figure(columns), *length_figures(columns))
     more = {key: value for key, value in extra.items() if key not in ("plan", "request")}
-    return _environment().get_template("report.html.j2").render(
+    return environment().get_template("report.html.j2").render(
         view=view,
         sentence=VERDICTS.get(view.verdict, ""),
         sign=SIGNS.get(view.verdict, "?"),
         signs=SIGNS,
         tone=view.verdict if view.verdict in VERDICTS else "unknown",
         style=Markup(style),
-        policy=_policy(style),
+        policy=content_policy(style),
         heads=SERIES_HEADS,
         early_heads=EARLY_HEADS,
+        steady_charts=[_drawn(one) for one in steady_figures(summary, view.steady)],
         over_time=[_drawn(one) for one in time_figures(summary, columns)],
         distributions=[_drawn(one) for one in shapes],
         provenance=(*view.provenance, *flat(more, "extra")),
@@ -64,12 +63,6 @@ def _drawn(figure: Figure) -> Markup:
     return Markup(figure.svg())
 
 
-def _policy(style: str) -> str:
-    """Content security policy: nothing is loaded, only this very style sheet applies, nothing runs."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-
-
 def _example(body: object) -> str:
     """A request body as indented JSON, redacted and bounded; a text that is no JSON is left out rather than trusted."""
     if isinstance(body, str | bytes):
@@ -82,17 +75,3 @@ def _example(body: object) -> str:
     text = orjson.dumps(redacted(body), option=orjson.OPT_INDENT_2, default=str).decode()
     lines = [clean(line, EXAMPLE_LIMIT) for line in text[:EXAMPLE_LIMIT].split("\n")]
     return "\n".join(lines) + ("\n…" if len(text) > EXAMPLE_LIMIT else "")
-
-
-def _template_text(name: str) -> str:
-    return resources.files("wholecurve.report").joinpath("templates", name).read_text("utf-8")
-
-
-def _environment() -> Environment:
-    return Environment(
-        loader=FunctionLoader(_template_text),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -19,7 +19,10 @@ SHOWN: Final[tuple[str, ...]] = (
 COLUMNS: Final[tuple[tuple[str, int], ...]] = (("P50", 2), ("P90", 3), ("P99", 5), ("max", 7))
 """Columns of the table of series and their places in `SERIES_HEADS`."""
 
+TONES: Final[Mapping[str, str]] = {"good": "bold green", "warn": "bold yellow", "bad": "bold red", "quiet": "dim"}
 LABEL: Final[int] = 21
+VALUE, INTERVAL = 17, 20
+"""Widths of a primary figure and of its interval."""
 CELL: Final[int] = 10
 NARROW: Final[int] = 9
 """Width of a column where the terminal has no more to give."""
@@ -69,9 +72,8 @@ def _lines(view: View, width: int) -> Iterator[Text]:
     yield from _verdict(view)
     yield from _state(view)
     yield Text()
-    for one in view.primary:
-        shown = " ".join(part for part in (one.value, one.unit) if part)
-        yield _pair(one.label, shown, "" if one.reason or one.value == NOT_MEASURED else "bold", one.reason)
+    yield from _primary(view)
+    yield from _steady(view)
     yield Text()
     yield from _table([row for row in view.series if row.key in SHOWN], width)
     yield Text()
@@ -104,6 +106,39 @@ def _state(view: View) -> Iterator[Text]:
         yield Text(f"  Read with care: {one}", style="yellow")
     if len(view.cautions) > CAUTIONS:
         yield Text(f"  {len(view.cautions) - CAUTIONS} more of these in report.txt", style="yellow")
+
+
+def _primary(view: View) -> Iterator[Text]:
+    """The five figures; beside each its interval and, where it is another one, the figure of the whole run."""
+    for one in view.primary:
+        shown = " ".join(part for part in (one.value, one.unit) if part)
+        if one.reason or one.value == NOT_MEASURED:
+            yield _pair(one.label, shown, "", one.reason)
+            continue
+        unit = f" {one.unit}" if one.unit else ""
+        interval, total = one.interval.removesuffix(unit), one.total.removesuffix(unit)
+        room = INTERVAL if len(shown) < VALUE else 0
+        beside = f"{interval:{room}}  whole run {total}" if total else interval
+        head = f"{shown:{VALUE - 2}}  " if beside else shown
+        yield Text.assemble((f"{one.label:{LABEL}}", "dim"), (head, "bold"), (beside, "dim"))
+
+
+def _steady(view: View) -> Iterator[Text]:
+    """Where the figures stand still, in a few lines; one line if nowhere."""
+    steady = view.steady
+    if steady is None:
+        return
+    if steady.none:
+        yield Text(steady.none, style=TONES.get(steady.tone, "dim"))
+        return
+    yield Text()
+    yield Text.assemble(("Steady state: ", "bold"), (steady.headline, TONES.get(steady.tone, "")))
+    yield Text(f"  {steady.place}")
+    yield Text(f"  figures {dict(steady.rows)['official figures']}", style="dim")
+    for one in steady.cautions[:1]:
+        yield Text(f"  {one}", style="yellow")
+    if len(steady.cautions) > 1:
+        yield Text(f"  {len(steady.cautions) - 1} more of these in report.txt", style="yellow")
 
 
 def _table(rows: list[SeriesRow], width: int) -> Iterator[Text]:

@@ -7,7 +7,8 @@ from textwrap import wrap
 from typing import Any, Final
 
 from wholecurve.model.names import NAMES
-from wholecurve.report.build import build_view, definition
+from wholecurve.report.build import build_view
+from wholecurve.report.official import definition
 from wholecurve.report.reading import NOT_MEASURED
 from wholecurve.report.view import EARLY_HEADS, SERIES_HEADS, VERDICTS, Row, SeriesRow, View
 
@@ -42,6 +43,7 @@ def _sections(view: View) -> Iterator[tuple[str, Iterable[str]]]:
     yield "State", _state(view)
     yield "Read with care", (line for one in view.cautions for line in _bullet(one))
     yield "Figures", _primary(view)
+    yield "Steady state", _steady(view)
     yield "Series over successes", _series(view)
     yield "Early-stopping estimates (upper bounds, 99 % confidence)", _grid(view.early, EARLY_HEADS)
     yield "Failures", _failures(view)
@@ -76,10 +78,25 @@ def _state(view: View) -> Iterator[str]:
 
 
 def _primary(view: View) -> Iterator[str]:
-    yield from _pairs(
-        (one.label, " ".join(part for part in (one.value, one.unit, f"({one.reason})" if one.reason else "") if part))
-        for one in view.primary
+    for one in view.primary:
+        beside = [part for part in (one.basis, one.interval, f"whole run {one.total}" if one.total else "") if part]
+        notes = one.reason or "; ".join(beside)
+        shown = " ".join(part for part in (one.value, one.unit, f"({notes})" if notes else "") if part)
+        yield from _pairs([(one.label, shown)])
+
+
+def _steady(view: View) -> Iterator[str]:
+    if view.steady is None:
+        return
+    if not view.steady.rows:
+        yield from _wrapped(view.steady.none, "")
+        return
+    yield from _wrapped(
+        f"{view.steady.headline}: {view.steady.meaning}" if view.steady.meaning else view.steady.headline, ""
     )
+    yield from _pairs(view.steady.rows)
+    for one in view.steady.cautions:
+        yield from _bullet(one)
 
 
 def _series(view: View) -> Iterator[str]:

@@ -12,13 +12,20 @@ Row = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Primary:
-    """One of the five primary figures. value: with its unit, or `not measured`, then `reason` says why."""
+    """One of the five primary figures. value: with its unit, or `not measured`, then `reason` says why.
+
+    basis: what an official figure is made of. interval: of 95 % confidence, or why there is a range. total: the figure
+    over the whole run where it is another one. All three may be empty.
+    """
 
     label: str
     value: str
     unit: str
     reason: str
     definition: str
+    basis: str = ""
+    interval: str = ""
+    total: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,22 @@ class SeriesRow:
     n: str
     cells: tuple[Cell, ...]
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """The steady state. none: why there is no window, in one line; then a run of too few passes has nothing more.
+
+    tone: good, warn, bad or quiet. headline: the verdict; meaning: a sentence on it. place: where the window is.
+    """
+
+    none: str
+    tone: str
+    headline: str
+    meaning: str
+    place: str
+    rows: tuple[Row, ...]
+    cautions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +109,7 @@ class View:
     cautions: tuple[str, ...]
     accounting: str
     primary: tuple[Primary, ...]
+    steady: Steady | None
     series: tuple[SeriesRow, ...]
     early: tuple[SeriesRow, ...]
     failures: tuple[Failed, ...]

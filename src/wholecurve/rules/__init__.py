@@ -51,12 +51,11 @@ from wholecurve.rules.ruleset import (
     WarmupRules,
 )
 from wholecurve.rules.seeds import Drafter, DrafterRules, SeedRules, SeedSet
-from wholecurve.rules.words import Action, Basis, Kind, Offline, Origin, Scope, Severity, Status, Steadiness
+from wholecurve.rules.words import Action, Kind, Offline, Origin, Scope, Severity
 
 __all__ = [
     "About",
     "Action",
-    "Basis",
     "BasisRow",
     "Benchmark",
     "BenchmarkRules",
@@ -92,8 +91,6 @@ __all__ = [
     "SeedRules",
     "SeedSet",
     "Severity",
-    "Status",
-    "Steadiness",
     "SteadyRules",
     "SystemField",
     "Target",

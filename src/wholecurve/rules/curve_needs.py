@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from wholecurve.model.errors import InputError
+from wholecurve.model.steadiness import Coverage, SteadyVerdict
 from wholecurve.rules.cohorts import Cohort, adoptable, has_lead
 from wholecurve.rules.regions import Region, region_of
 from wholecurve.rules.ruleset import BasisRow, RuleSet
 from wholecurve.rules.seeds import Drafter, SeedSet
-from wholecurve.rules.words import Kind, Offline, Status, Steadiness
+from wholecurve.rules.words import Kind, Offline
 
 
 def fewest_points(kind: Kind, offline: Offline, rules: RuleSet) -> int:
@@ -84,19 +85,19 @@ def whole_passes(issued: int, dataset_size: int, rules: RuleSet) -> bool:
     return issued >= least and (not rules.queries.whole_passes or issued % dataset_size == 0)
 
 
-def window_status(super_passes: float, window_passes: int, span_s: float, shortest: float, rules: RuleSet) -> Status:
+def window_status(super_passes: float, window_passes: int, span_s: float, shortest: float, rules: RuleSet) -> Coverage:
     """What a window can carry. Rules 4.4.
 
     super_passes: of the whole run; window_passes and span_s (issue time, seconds): of the steady window.
     """
     if super_passes < 1:
-        return Status.PARTIAL_DATASET
+        return Coverage.PARTIAL_DATASET
     if window_passes < rules.steady.least_super_passes:
-        return Status.INSUFFICIENT_PASSES
-    return Status.WINDOWABLE if span_s >= shortest else Status.INSUFFICIENT_DURATION
+        return Coverage.INSUFFICIENT_PASSES
+    return Coverage.WINDOWABLE if span_s >= shortest else Coverage.INSUFFICIENT_DURATION
 
 
-def basis_of(status: Status, verdict: Steadiness, rules: RuleSet) -> BasisRow:
+def basis_of(status: Coverage, verdict: SteadyVerdict, rules: RuleSet) -> BasisRow:
     """The row of the decision for a status and a verdict; its basis is None for a combination that is inconsistent."""
     for row in rules.steady.decision.values():
         if status in row.statuses and verdict in row.verdicts:

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from wholecurve.model.steadiness import Basis, Coverage, SteadyVerdict
 from wholecurve.rules.benchmarks import BenchmarkRules
 from wholecurve.rules.clauses import About, Choice, Clause
 from wholecurve.rules.cohorts import CohortRules
 from wholecurve.rules.fields import FieldRules
 from wholecurve.rules.power import PowerRules
 from wholecurve.rules.seeds import DrafterRules, SeedRules
-from wholecurve.rules.words import Basis, Kind, Offline, Status, Steadiness
+from wholecurve.rules.words import Kind, Offline
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +143,8 @@ class BasisRow:
     """One row of the decision: status and verdict to the basis of the official figures."""
 
     id: str
-    verdicts: tuple[Steadiness, ...]
-    statuses: tuple[Status, ...]
+    verdicts: tuple[SteadyVerdict, ...]
+    statuses: tuple[Coverage, ...]
     accepted: bool
     flag: str | None = None
     basis: Basis | None = None

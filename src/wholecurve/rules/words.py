@@ -53,29 +53,3 @@ class Origin(StrEnum):
 
     RULES = "rules"
     TOOL = "tool"
-
-
-class Basis(StrEnum):
-    """What an official figure is computed over: the steady window, or the whole run."""
-
-    WINDOW = "window"
-    TOTAL = "total"
-
-
-class Status(StrEnum):
-    """Whether the steady window is long enough to carry the official figures."""
-
-    WINDOWABLE = "windowable"
-    INSUFFICIENT_DURATION = "insufficient_duration"
-    INSUFFICIENT_PASSES = "insufficient_passes"
-    PARTIAL_DATASET = "partial_dataset"
-
-
-class Steadiness(StrEnum):
-    """What the gating metrics did over the run. A member's value is what files hold."""
-
-    STEADY_STATE = "STEADY STATE"
-    DRIFTING_UP = "drifting_up"
-    DRIFTING_DOWN = "drifting_down"
-    ANOMALY = "anomaly"
-    NOT_FOUND = "not found"

@@ -2,8 +2,8 @@
 
 The caller forks before anything heavy is loaded: the child has the data sets and the tokenizer already, loads numpy and
 Arrow after its load as ever, and takes all of it with it when it ends. No point inherits the memory, the threads or the
-faults of the one before. What the child has to say comes through a pipe; if the caller is killed, the child is told to
-stop and finishes its folder.
+faults of the one before. What the child has to say comes through a pipe. If the caller is killed, the child is killed
+with it: a sweep that is resumed moves the unfinished folder aside, and nobody may still be writing into it.
 """
 
 from __future__ import annotations
@@ -136,13 +136,13 @@ def _unexpected(error: Exception) -> Exception:
 
 
 def _end_with(parent: int) -> None:
-    """Ask the kernel for a SIGTERM when the caller dies, even by SIGKILL (Linux; elsewhere workers notice)."""
+    """Ask the kernel to kill this process when the caller dies, even by SIGKILL (Linux); its workers then end too."""
     with contextlib.suppress(OSError, AttributeError):
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGTERM, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it died before that was asked for
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @contextlib.contextmanager

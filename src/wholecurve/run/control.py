@@ -1,7 +1,7 @@
 """The shared page between supervisor, workers and reducers: 64-bit cells in anonymous memory that forks inherit.
 
-One writer per cell (the issue counter apart, which is guarded by the claim lock), so no cell needs a lock to be
-read: an aligned 64-bit store is atomic on every machine this runs on.
+One writer per cell (but for the issue counter and what belongs to it, which the claim lock guards), so no cell needs a
+lock to be read: an aligned 64-bit store is atomic on every machine this runs on.
 """
 
 from __future__ import annotations
@@ -22,6 +22,17 @@ class Global(IntEnum):
     STOP_AT = 4  # conversations after which issuing ends, UNDECIDED until known
     FINISH = 5  # 1: workers are gone, reducers end when they have read everything
     PHASE_ISSUE_END = 6  # monotonic ns when the last claim was refused
+    LEAD_AT = 7  # monotonic ns when the sample after the lead was issued, 0 before (closed loop)
+    HOLD = 8  # 1: go on issuing although the minimums of the stop rule are met
+    MET_AT = 9  # monotonic ns when the rule was first met and issuing held open, 0 before
+    CLOSED_AT = 10  # monotonic ns when STOP_AT was decided, 0 before
+
+
+FRESH_PHASE = (
+    Global.ISSUED, Global.PHASE_START, Global.PHASE_ISSUE_END, Global.LEAD_AT, Global.HOLD, Global.MET_AT,
+    Global.CLOSED_AT,
+)  # fmt: skip
+"""Cells that begin every phase at 0."""
 
 
 class Worker(IntEnum):

@@ -197,7 +197,7 @@ class Engine:
     def _flight(self, unit: Unit) -> Flight:
         self._serial += 1
         index = unit.number * self._turns + unit.turn_number
-        data, max_tokens = self._outgoing.request(unit.turn.sample, f"{self._phase_number}-{index}")
+        data, max_tokens = self._outgoing.request(unit.turn.sample, (self._phase_number, index))
         return Flight(self._serial, index, unit, data, max_tokens)
 
     def _issue_due(self) -> None:

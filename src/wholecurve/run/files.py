@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
+import orjson
 
 from wholecurve.model.errors import InputError, MeasureError
-from wholecurve.model.plan import Pattern, PhaseKind, Plan
-from wholecurve.model.status import Status
+from wholecurve.model.plan import Plan
 
 CLOCK_SCHEMA = "wholecurve.clock/1"
+INCOMPLETE = "wanted the folder of a run that this version of wholecurve measured to its end"
 
 
 def prepare_folder(folder: Path) -> None:
@@ -46,6 +46,22 @@ def write_atomically(path: Path, data: bytes) -> None:
         ) from None
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """A JSON object from a file. Raises InputError that names it as the user did."""
+    where = str(path)
+    try:
+        found = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(f"no {path.name} in {path.parent.name}/", where=where, hint=INCOMPLETE) from None
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be read: {error.strerror}", where=where) from None
+    except orjson.JSONDecodeError:
+        raise InputError(f"{path.name} is not valid JSON", where=where, hint="the folder is damaged") from None
+    if not isinstance(found, dict):
+        raise InputError(f"{path.name}: wanted an object", where=where, hint="the folder is damaged")
+    return found
+
+
 def tool_commit() -> str | None:
     """Commit of the checkout that this package runs from; None when installed (REP-7: never another's)."""
     root = Path(__file__).resolve().parents[3]
@@ -65,49 +81,6 @@ def tool_commit() -> str | None:
     except (OSError, UnicodeError):
         pass  # no checkout, or one that is laid out otherwise
     return None
-
-
-def point_yaml(plan: Plan, summary: Mapping[str, Any], warmup: Mapping[str, Any] | None) -> str:
-    """point.yaml: what a submission asks of a point and the client knows. The rest is the submitter's to say."""
-    phase = next(one for one in plan.phases if one.kind is PhaseKind.PERFORMANCE)
-    offline = phase.pattern is Pattern.OFFLINE
-    asked = phase.rows if offline else phase.concurrency
-    point = {
-        "schema": "wholecurve.point/1",
-        "concurrency": asked,
-        "model_name": plan.endpoint.model,
-        "dataset_name": phase.dataset,
-        "runtime_settings": {
-            "load_pattern": "max_throughput" if offline else phase.pattern.value,
-            "min_duration_ms": phase.stop.min_duration_ns // 1_000_000,
-            "min_sample_count": phase.stop.min_samples,
-            "stream_all_chunks": plan.request.stream,
-            "runtime": {"scheduler_rng_seed": phase.arrival_seed, "sample_index_rng_seed": phase.order_seed,
-                        "model_seed": plan.request.sampling.get("seed")},
-            "warmup": {"salt": warmup is not None and warmup.get("salt") is not None},
-        },
-        "warmup": None if warmup is None else {key: warmup[key] for key in (
-            "duration_s", "requests_issued", "requests_completed", "data_source", "concurrency", "logs_retained")},
-        "offline": "dedicated" if offline else "none",
-        "measured": {
-            "ttft_p90_ns": _percentile(summary, "ttft"),
-            "tpot_p90_ns": _percentile(summary, "tpot"),
-            "system_tps": summary.get("system_tps"),
-            "tps_per_user": summary.get("tps_per_user"),
-            "system_tps_per_kw": None,
-            "state": summary.get("state"),
-            "status": summary.get("status", Status.UNVERIFIED.value),
-            "health": summary.get("health", {}).get("verdict"),
-        },
-    }  # fmt: skip
-    note = "# What only the submitter knows (division, precision, links, cohort, power) is not in this file yet.\n"
-    return note + yaml.safe_dump(point, sort_keys=False, allow_unicode=True, width=120)
-
-
-def _percentile(summary: Mapping[str, Any], name: str) -> float | None:
-    block = summary.get(name) or {}
-    value = (block.get("percentiles") or {}).get("90.0")
-    return None if value is None else float(value)
 
 
 def system_description(plan: Plan, clock: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,11 @@ from wholecurve.run.control import Worker as Cell
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """One look. Rates and TTFT lag behind by what the reducers have not read yet. `None`: not known (yet)."""
+    """One look. Rates and TTFT lag behind by what the reducers have not read yet. `None`: not known (yet).
+
+    `min_duration_ns` is from the start of the phase, its lead included as far as it has gone. `extending`: the stop
+    rule is met and issuing is held open, because the steady window is not long enough yet.
+    """
 
     phase: str
     number: int
@@ -33,6 +37,7 @@ class Live:
     connections: int
     state: RunState
     draining: bool
+    extending: bool = False
 
     @property
     def share_done(self) -> float | None:
@@ -62,12 +67,19 @@ def live_view(control: Control, phase: PhasePlan, number: int, now_ns: int, stat
     def reduced(cell: ReducerCell) -> int:
         return sum(reducer[cell] for reducer in current)
 
+    elapsed_ns = max(0, now_ns - start) if start else 0
+    least_ns = phase.stop.min_duration_ns
+    if least_ns and phase.stop.lead_samples:
+        lead_at = control.run[Global.LEAD_AT]
+        least_ns += lead_at - start if lead_at else elapsed_ns
+    extended = bool(control.run[Global.MET_AT])
+    ended = bool(control.run[Global.PHASE_ISSUE_END])
     return Live(
         phase=phase.name,
         number=number,
-        elapsed_ns=max(0, now_ns - start) if start else 0,
-        total=planned_total(phase.stop, phase.rows),
-        min_duration_ns=phase.stop.min_duration_ns,
+        elapsed_ns=elapsed_ns,
+        total=None if extended else planned_total(phase.stop, phase.rows),
+        min_duration_ns=least_ns,
         max_duration_ns=phase.stop.max_duration_ns,
         issued=control.total(Cell.ISSUED),
         ended=control.total(Cell.COMPLETED),
@@ -79,7 +91,8 @@ def live_view(control: Control, phase: PhasePlan, number: int, now_ns: int, stat
         ttft_p90_ns=_histogram_percentile(control.ttft_counts(), 0.9),
         connections=control.total(Cell.OPEN),
         state=state,
-        draining=bool(control.run[Global.PHASE_ISSUE_END]),
+        draining=ended,
+        extending=extended and not ended,
     )
 
 

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wholecurve import __version__
+from wholecurve.accuracy import EXPECTED_FILE, check_expected, write_expected
 from wholecurve.config import Resolved, dump_settings
 from wholecurve.model.errors import InputError, InterruptedRun, MeasureError
 from wholecurve.model.plan import PhaseKind, Plan, plan_from_json
@@ -20,9 +22,10 @@ from wholecurve.run.conn import Address
 from wholecurve.run.files import (
     CLOCK_SCHEMA,
     final_snapshot,
-    point_yaml,
     prepare_folder,
+    read_object,
     system_description,
+    tool_commit,
     write_atomically,
 )
 from wholecurve.run.hide import Hide
@@ -32,7 +35,7 @@ from wholecurve.run.preflight import Preflight, check_limits
 from wholecurve.run.supervise import LoadResult, Supervisor
 
 if TYPE_CHECKING:
-    from wholecurve.metrics import MachineFacts
+    from wholecurve.run.derive import Derived
 
 Say = Callable[[str], None]
 
@@ -63,7 +66,8 @@ def measure(resolved: Resolved, out: Path, *, show: Callable[[Live], None], say:
     Raises InputError and SetupError before any load; MeasureError if results cannot be written.
     """
     plan = resolved.plan
-    outgoing = Outgoing(plan, resolved.secrets)
+    check_expected(plan, resolved.expected)
+    outgoing = Outgoing(plan, resolved.secrets, resolved.salting)
     addresses = resolve_addresses(outgoing.targets, outgoing.proxy)
     check_reachable(
         addresses, outgoing.tls, outgoing.proxy_authorization, what="proxy" if outgoing.proxy else "endpoint"
@@ -75,8 +79,13 @@ def measure(resolved: Resolved, out: Path, *, show: Callable[[Live], None], say:
     write_atomically(out / "plan.json", dumps_strict(plan.to_json()))
     write_atomically(out / "config.yaml", dump_settings(resolved.settings).encode())
     records = out / "records"
+    if resolved.expected:
+        # Before the load, so that a run that is killed can still be scored.
+        write_atomically(records / EXPECTED_FILE, write_expected(resolved.expected))
     supervisor = Supervisor(plan, outgoing, resolved.conversations, addresses, records, show)
     result = supervisor.run()
+    for note in result.notes:
+        say(note)
     _write_clock(out, plan, result, addresses, outgoing.run_id)
     return finish(out, plan, result, preflight, say, resolved)
 
@@ -95,6 +104,8 @@ def _write_clock(out: Path, plan: Plan, result: LoadResult, addresses: Sequence[
         "reason": result.reason,
         "worker_exits": {str(worker): words for worker, words in result.worker_exits.items()},
         "claimed_not_sent": result.unsent,
+        "extended_ns": list(result.extended_ns),
+        "notes": list(result.notes),
     }
     write_atomically(out / "clock.json", dumps_strict(clock))
 
@@ -104,51 +115,78 @@ def finish(
 ) -> RunResult:
     """Everything after the load; also how a killed run is finished later (then without prompts: `resolved` None)."""
     # Imported here, not at the top: numpy and Arrow would delay the first request by a third of a second.
-    import orjson
-
-    from wholecurve.report import report_html, report_text
-    from wholecurve.run.figures import phase_summary, worker_facts, write_records
+    from wholecurve.run.facts import (
+        FACTS_FILE,
+        PhaseFacts,
+        RunFacts,
+        example_request,
+        machine_facts,
+        prompt_facts,
+        worker_facts,
+    )
+    from wholecurve.run.figures import write_records
     from wholecurve.run.reduce import read_facts, recover
 
     records = out / "records"
     recover(records, plan, Hide(resolved.secrets) if resolved else None)
-    conversations = resolved.conversations if resolved else None
     tokenizer: Any = resolved.tokenizer if resolved else None
-    token_facts = write_records(records, plan, tokenizer, conversations, say)
-    facts: list[Any] = list(read_facts(records))
-    clock = orjson.loads((out / "clock.json").read_bytes())
-    clock["requests_by_address"] = _by_address(facts, len(clock["addresses"]))
-    clock["clock_steps"] = [step for fact in facts for step in fact["clock_steps"]]
+    tokens = write_records(records, plan, tokenizer, resolved.conversations if resolved else None, say)
+    told: list[Any] = list(read_facts(records))
+    steps = _complete_clock(out, told)
+    facts = RunFacts(
+        version=__version__,
+        git_sha=tool_commit(),
+        state=result.state,
+        reason=result.reason,
+        machine=machine_facts(plan, preflight, told, steps),
+        phases=tuple(
+            PhaseFacts(
+                workers=tuple(worker_facts(told, number, result, plan.workers)),
+                prompts=prompt_facts(resolved, number, records),
+            )
+            for number in range(len(plan.phases))
+        ),
+        tokens=tokens,
+        request=example_request(resolved),
+    )
+    write_atomically(records / FACTS_FILE, dumps_strict(facts.to_json()))
+    return _write_results(out)
+
+
+def _complete_clock(out: Path, told: Sequence[Mapping[str, Any]]) -> int:
+    """Add to clock.json what workers said of clocks and addresses; returns the steps of wall time."""
+    clock = read_object(out / "clock.json")
+    clock["requests_by_address"] = _by_address(told, len(clock["addresses"]))
+    clock["clock_steps"] = [step for fact in told for step in fact["clock_steps"]]
     write_atomically(out / "clock.json", dumps_strict(clock))
-    machine = _machine(plan, preflight, facts, len(clock["clock_steps"]))
-    summaries: dict[int, dict[str, Any]] = {}
-    measured = next(n for n, phase in enumerate(plan.phases) if phase.kind is PhaseKind.PERFORMANCE)
-    columns: Any = None
-    for number in range(len(plan.phases)):
-        summary, found = phase_summary(
-            out, plan, number, state=result.state, reason=result.reason,
-            workers=worker_facts(facts, number, result, plan.workers), machine=machine, clock=clock,
-            conversations=conversations, token_facts=token_facts if number == measured else {},
-        )  # fmt: skip
-        summaries[number] = summary
-        if number == measured:
-            columns = found
-    summary = summaries[measured]
-    warmup = _warmup_facts(plan, summaries, result)
-    if warmup is not None:
-        summary["workload"]["warmup"] = warmup
+    return len(clock["clock_steps"])
+
+
+def _write_results(out: Path) -> RunResult:
+    """Every file that is made of the records, then the journals go. The figures are those of `derive`, no others."""
+    from wholecurve.report import report_html, report_text
+    from wholecurve.run.derive import derive, derive_accuracy
+    from wholecurve.run.point_file import point_yaml
+
+    records = out / "records"
+    found = derive(out)
+    plan, summary = found.plan, found.summary
     write_atomically(out / "performance" / "result_summary.json", dumps_strict(summary))
     write_atomically(out / "metrics" / "final_snapshot.json", dumps_strict(final_snapshot(summary, monotonic_ns())))
-    write_atomically(out / "sample_idx_map.json", dumps_strict(_sample_map(plan, measured, columns, clock)))
-    write_atomically(out / "system_desc.json", dumps_strict(system_description(plan, clock)))
-    write_atomically(out / "point.yaml", point_yaml(plan, summary, warmup).encode())
-    extra = {"plan": plan.to_json(), "clock": clock, "request": _example_request(resolved)}
+    write_atomically(out / "sample_idx_map.json", dumps_strict(_sample_map(found)))
+    write_atomically(out / "system_desc.json", dumps_strict(system_description(plan, found.clock)))
+    write_atomically(out / "point.yaml", point_yaml(plan, summary).encode())
+    extra = {"plan": plan.to_json(), "clock": found.clock, "request": found.facts.request}
     write_atomically(out / "report.txt", report_text(summary, plan.to_json()).encode())
-    write_atomically(out / "report.html", report_html(summary, columns, extra).encode())
+    write_atomically(out / "report.html", report_html(summary, found.columns, extra).encode())
+    judgement = derive_accuracy(out, plan)
+    if judgement is not None:
+        write_atomically(out / "accuracy" / "accuracy_results.json", dumps_strict(judgement.results))
+        write_atomically(out / "accuracy" / "scores.json", dumps_strict(judgement.samples))
     for path in [*journal_files(records), *records.glob("facts-*.jsonl")]:
         path.unlink()
     invalid = tuple(summary["validity"]["invalid_reasons"])
-    return RunResult(result.state, result.reason, summary, out, invalid)
+    return RunResult(found.facts.state, found.facts.reason, summary, out, invalid)
 
 
 def _by_address(facts: Sequence[Mapping[str, Any]], count: int) -> list[int]:
@@ -159,61 +197,28 @@ def _by_address(facts: Sequence[Mapping[str, Any]], count: int) -> list[int]:
     return [sum(counts[place] for counts in last.values()) for place in range(count)]
 
 
-def _warmup_facts(plan: Plan, summaries: Mapping[int, Mapping[str, Any]], result: LoadResult) -> dict[str, Any] | None:
-    """The warm-up declaration, from what happened."""
-    for number, phase in enumerate(plan.phases):
-        if phase.kind is PhaseKind.WARMUP and number in summaries:
-            spans = result.phase_spans_ns
-            took = (spans[number][1] - spans[number][0]) / 1e9 if number < len(spans) else None
-            return {
-                "duration_s": took,
-                "requests_issued": summaries[number]["n_samples_issued"],
-                "requests_completed": summaries[number]["n_samples_completed"],
-                "data_source": phase.dataset,
-                "concurrency": phase.concurrency,
-                "salt": phase.salt,
-                "logs_retained": True,
-            }
-    return None
-
-
-def _sample_map(plan: Plan, phase: int, columns: Any, clock: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    """Request id to data-set row, as in the reference client's sample_idx_map.json."""
-    prefix = clock.get("request_id_prefix") or ""
+def _sample_map(found: Derived) -> dict[str, dict[str, int]]:
+    """Request id to data-set row of the measured phase, as in the reference client's sample_idx_map.json."""
+    prefix, columns = found.clock.get("request_id_prefix") or "", found.columns
+    number = next(n for n, phase in enumerate(found.plan.phases) if phase.kind is PhaseKind.PERFORMANCE)
     rows = zip(columns["index"].tolist(), columns["sample"].tolist(), strict=True)
-    return {plan.phases[phase].name: {f"{prefix}-{phase}-{index}": sample for index, sample in rows if sample >= 0}}
-
-
-def _example_request(resolved: Resolved | None) -> str | None:
-    """Body of the first measured row with the prompt's own text left out: settings, never prompts (SEC-5, CLI-4)."""
-    if resolved is None:
-        return None
-    import orjson
-
-    from wholecurve.wire import DIALECTS
-
-    plan = resolved.plan
-    phase = next(one for one in plan.phases if one.kind is PhaseKind.PERFORMANCE)
-    sample = resolved.conversations[phase.dataset][0].turns[0].sample
-    body = orjson.loads(DIALECTS[plan.endpoint.dialect].body(sample, plan.request, plan.endpoint.model))
-    for key in ("messages", "prompt", "input_ids", "text"):
-        if key in body:
-            body[key] = f"({key} of the data set)"
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
+    name = found.plan.phases[number].name
+    return {name: {f"{prefix}-{number}-{index}": sample for index, sample in rows if sample >= 0}}
 
 
 def recover_run(folder: Path, say: Say) -> RunResult:
     """Finish the folder of a run that was killed: what is on disk becomes a summary marked interrupted.
 
-    Raises InputError if the folder is no run, or is finished already.
+    A run that was killed only while its results were written is as complete as it was. Raises InputError if the folder
+    is no run, or has nothing to recover.
     """
-    import orjson
+    from wholecurve.run.facts import FACTS_FILE
 
-    try:
-        plan = plan_from_json(orjson.loads((folder / "plan.json").read_bytes()))
-    except FileNotFoundError:
-        raise InputError(f"{folder} is no run folder: it has no plan.json") from None
+    plan = plan_from_json(read_object(folder / "plan.json"))
     records = folder / "records"
+    if (records / FACTS_FILE).exists():
+        say(f"finishing {folder.name}")
+        return _write_results(folder)
     unfinished = journal_files(records) or list(records.glob("spool-*.bin"))
     if not unfinished:
         raise InputError(f"{folder} has no records to recover", hint="It was stopped before anything was sent.")
@@ -231,26 +236,6 @@ def recover_run(folder: Path, say: Say) -> RunResult:
     with contextlib.suppress(OSError):
         say(f"recovering {folder.name}")
     return finish(folder, plan, result, None, say, None)
-
-
-def _machine(
-    plan: Plan, preflight: Preflight | None, facts: Sequence[Mapping[str, Any]], clock_steps: int
-) -> MachineFacts:
-    """The machine before (preflight; unknown when a killed run is finished later) and during the load (workers)."""
-    open_now = [fact["connections_open"] for fact in facts]
-    from wholecurve.metrics import MachineFacts
-
-    return MachineFacts(
-        cores=preflight.cores if preflight else None,
-        running_before=preflight.running_before if preflight else None,
-        descriptor_limit=preflight.descriptor_limit if preflight else None,
-        descriptors_peak=max(open_now) if open_now else None,
-        ports_available=preflight.ports_available if preflight else None,
-        ports_used=sum(open_now) if open_now else None,
-        kernel_stamps=preflight.kernel_stamps if preflight else plan.kernel_stamps,
-        clock_source=preflight.clock_source if preflight else None,
-        clock_steps=clock_steps,
-    )
 
 
 def facts_of(result: RunResult) -> dict[str, Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets as random_secrets
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
+from wholecurve.config import salt_of
+from wholecurve.datasets import TokenSalt, salted
 from wholecurve.model.errors import InputError, SetupError
 from wholecurve.model.plan import Plan, Secrets, Tls
 from wholecurve.model.sample import Sample
@@ -20,17 +22,21 @@ _LENGTH = b"Content-Length: "
 
 
 class Outgoing:
-    """Builds requests. Holds secrets, so it is never written and has no readable `repr`."""
+    """Builds requests. Holds secrets, so it is never written and has no readable `repr`.
 
-    __slots__ = ("_dialect", "_model", "_options", "_prefixes", "_retries", "_run_id", "hide", "proxy",
+    `salting` (of `Resolved`): for data sets of token ids, how their rows take a salt.
+    """
+
+    __slots__ = ("_dialect", "_model", "_options", "_prefixes", "_retries", "_run_id", "_salts", "hide", "proxy",
                  "proxy_authorization", "targets", "tls")  # fmt: skip
 
-    def __init__(self, plan: Plan, secrets: Secrets) -> None:
+    def __init__(self, plan: Plan, secrets: Secrets, salting: Mapping[str, TokenSalt] | None = None) -> None:
         endpoint = plan.endpoint
         self._dialect = DIALECTS[endpoint.dialect]
         self._options = plan.request
         self._model = endpoint.model
         self._retries = plan.limits.retries
+        self._salts = tuple((phase.salt, (salting or {}).get(phase.dataset)) for phase in plan.phases)
         self.hide = Hide(secrets)
         self.targets: tuple[Target, ...] = tuple(endpoint_url(url, self._dialect.path) for url in endpoint.urls)
         self.proxy = _proxy_address(endpoint.proxy)
@@ -59,11 +65,21 @@ class Outgoing:
         """What X-Request-Id begins with; None if the user sends an own one."""
         return self._run_id.decode() or None
 
-    def request(self, sample: Sample, place: str) -> tuple[bytes, int]:
+    def request(self, sample: Sample, place: tuple[int, int] | str) -> tuple[bytes, int]:
         """Everything behind the prefix of a request, and the output limit it asks for (-1: none).
 
-        `place` (phase and index) ends the X-Request-Id. Raises InputError for a sample the dialect cannot carry.
+        `place` (number of the phase and index in it; a name for a request outside a plan) ends the X-Request-Id. In
+        a salted phase the salt of that place is put in here and kept nowhere. Raises InputError for a sample that the
+        dialect cannot carry, or that cannot take a salt.
         """
+        if isinstance(place, tuple):
+            phase, index = place
+            word, ids = self._salts[phase]
+            if word is not None:
+                # Measured: 3 to 5 us above the unsalted body up to 3 kB of text, 18 us at 30 kB. A store of bodies
+                # with a hole for the salt would save that for a row's second pass, and hold every row's body twice.
+                sample = salted(sample, salt_of(word, phase, index), ids)
+            place = f"{phase}-{index}"
         body = self._dialect.body(sample, self._options, self._model)
         name = f"{place}\r\n".encode() if self._run_id else b""
         limit = sample.body.get("max_tokens", self._options.max_tokens)

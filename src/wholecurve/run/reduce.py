@@ -16,7 +16,7 @@ from pathlib import Path
 
 import orjson
 
-from wholecurve.model.plan import Plan
+from wholecurve.model.plan import PhaseKind, Plan
 from wholecurve.model.record import FailureKind, Outcome
 from wholecurve.records import Row, journal_files, numbers_of, pack_row, places
 from wholecurve.run.clock import sleep_s
@@ -84,7 +84,8 @@ class Reducer:
         self._stream = plan.request.stream
         self._request_timeout_ns = plan.limits.request_timeout_ns
         self._max_event_bytes = plan.limits.max_event_bytes
-        self._keep_text = plan.keep_responses or plan.tokenizer is not None
+        everywhere = plan.keep_responses or plan.tokenizer is not None
+        self._keep_text = [everywhere or phase.kind is PhaseKind.ACCURACY for phase in plan.phases]
         self._skip = skip
         self._cells = cells
         self._hide = hide or Hide()
@@ -211,7 +212,7 @@ class Reducer:
             numbers["completed_ns"] = end.completed_ns
         texts = (outcome.value, kind.value if kind else None, self._hide(detail[:DETAIL_CHARS]) or None,
                  answer.finish_reason if answer else None)  # fmt: skip
-        response = response_of(answer) if self._keep_text and answer is not None else (None,) * 5
+        response = response_of(answer) if answer is not None and self._keep_text[opened.issued.phase] else (None,) * 5
         row = Row(numbers_of(numbers), texts, response, gaps_of(answer))
         self._rows.append(pack_row(row))
         if self._cells is not None:

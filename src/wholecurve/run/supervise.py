@@ -18,11 +18,13 @@ from wholecurve.model.errors import MeasureError
 from wholecurve.model.plan import PhasePlan, Plan
 from wholecurve.model.record import RunState
 from wholecurve.model.sample import Conversation
+from wholecurve.run.children import exit_of, exit_words, fork
 from wholecurve.run.clock import anchor, monotonic_ns, sleep_s
 from wholecurve.run.conn import Address
-from wholecurve.run.control import UNDECIDED, Control, Global
+from wholecurve.run.control import FRESH_PHASE, UNDECIDED, Control, Global
 from wholecurve.run.control import Reducer as ReducerCell
 from wholecurve.run.control import Worker as Cell
+from wholecurve.run.hold import Hold
 from wholecurve.run.live import Live, live_view
 from wholecurve.run.outgoing import Outgoing
 from wholecurve.run.reduce import reduce_beside_load
@@ -39,7 +41,10 @@ GONE_AFTER_FAILURES = 200
 
 @dataclass(slots=True)
 class LoadResult:
-    """How the load ended: state, the reason in words, and facts that only the supervisor knows."""
+    """How the load ended: state, the reason in words, and facts that only the supervisor knows.
+
+    `extended_ns`: by phase, how much longer it issued than its stop rule asked for. `notes`: what is to be said of it.
+    """
 
     state: RunState = RunState.COMPLETE
     reason: str | None = None
@@ -48,6 +53,8 @@ class LoadResult:
     worker_exits: dict[int, str] = field(default_factory=dict)
     signals: int = 0
     unsent: int = 0
+    extended_ns: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 class ClaimLock:
@@ -90,6 +97,7 @@ class Supervisor:
         self._deadline: int | None = None
         self._next_show = 0
         self._kill_at: int | None = None
+        self._hold: Hold | None = None
 
     def run(self) -> LoadResult:
         """Run all phases. Raises MeasureError only if a process could not be started."""
@@ -112,7 +120,7 @@ class Supervisor:
         if self._plan.workers > 1:
             lock = ClaimLock()
         for number in range(self._plan.workers):
-            pid = _fork()
+            pid = fork()
             if pid == 0:
                 run_worker(
                     number, self._plan, self._outgoing, self._conversations, self._addresses, self._control, lock,
@@ -120,7 +128,7 @@ class Supervisor:
                 )  # fmt: skip
             self._workers[number] = pid
         for number in range(self._reducer_count):
-            pid = _fork()
+            pid = fork()
             if pid == 0:
                 self._reducer_main(number)
             self._reducers[number] = pid
@@ -177,16 +185,19 @@ class Supervisor:
     def _run_phase(self, number: int, phase: PhasePlan) -> bool:
         """Run one phase to the end of its drain; False if the run goes no further."""
         run = self._control.run
-        run[Global.ISSUED] = 0
+        for cell in FRESH_PHASE:
+            run[cell] = 0
         run[Global.STOP_AT] = UNDECIDED
-        run[Global.PHASE_START] = 0
-        run[Global.PHASE_ISSUE_END] = 0
+        self._hold = Hold(self._plan, number, self._control, self._records) if phase.hold is not None else None
         run[Global.PHASE] = number
-        self._await(Cell.READY, number, phase, number)
-        start = monotonic_ns() + START_LEAD_NS
-        if not run[Global.STOP]:
-            run[Global.PHASE_START] = start
-        self._await(Cell.DONE, number + 1, phase, number)
+        try:
+            self._await(Cell.READY, number, phase, number)
+            start = monotonic_ns() + START_LEAD_NS
+            if not run[Global.STOP]:
+                run[Global.PHASE_START] = start
+            self._await(Cell.DONE, number + 1, phase, number)
+        finally:
+            self._end_hold()
         self._reap()
         self._watch(phase)
         self._result.phase_spans_ns.append((start, monotonic_ns()))
@@ -194,12 +205,19 @@ class Supervisor:
         self._tick(phase, number, force=True)
         return not run[Global.STOP]
 
+    def _end_hold(self) -> None:
+        extended_ns, words = self._hold.end() if self._hold is not None else (0, None)
+        self._result.extended_ns.append(extended_ns)
+        self._result.notes += [words] if words else []
+
     def _await(self, cell: Cell, value: int, phase: PhasePlan, number: int) -> None:
         """Until every living worker has come as far as `value`."""
         while self._workers and any(self._control.workers[worker][cell] < value for worker in self._workers):
             self._tick(phase, number)
             self._reap()
             self._watch(phase)
+            if self._hold is not None:
+                self._hold.step(monotonic_ns())
             if cell is Cell.READY and self._control.run[Global.STOP]:
                 return
             sleep_s(TICK_S if cell is Cell.DONE else 0.001)
@@ -218,22 +236,22 @@ class Supervisor:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         for worker, pid in list(self._workers.items()):
-            code = _exit_of(pid)
+            code = exit_of(pid)
             if code is None:
                 continue
             del self._workers[worker]
-            words = _words(code)
+            words = exit_words(code)
             self._result.worker_exits[worker] = words
             finished = self._control.workers[worker][Cell.DONE] >= len(self._plan.phases)
             if code != 0 and not (finished and self._control.run[Global.STOP]):
                 self._stop(1, RunState.FAILED, f"worker {worker} ended early ({words})")
         for reducer, pid in list(self._reducers.items()):
-            code = _exit_of(pid)
+            code = exit_of(pid)
             if code is not None:
                 del self._reducers[reducer]
                 if code != 0:
                     # Its spool is still on disk; it is read again at the end, so nothing is lost by it.
-                    self._result.worker_exits[-1 - reducer] = _words(code)
+                    self._result.worker_exits[-1 - reducer] = exit_words(code)
 
     def _watch(self, phase: PhasePlan) -> None:
         """Faults of this machine, an endpoint that is gone, and the time limit of the run."""
@@ -268,25 +286,3 @@ class Supervisor:
         while self._reducers:
             self._reap()
             sleep_s(0.005)
-
-
-def _fork() -> int:
-    try:
-        return os.fork()
-    except OSError as error:
-        raise MeasureError(f"a process could not be started: {error.strerror}") from None
-
-
-def _exit_of(pid: int) -> int | None:
-    """Exit code of a child that ended (negative: the signal), None while it lives."""
-    try:
-        done, status = os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
-        return 0
-    return os.waitstatus_to_exitcode(status) if done else None
-
-
-def _words(code: int) -> str:
-    if code == 0:
-        return "clean"
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

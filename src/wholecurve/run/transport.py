@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from wholecurve.model.plan import Plan
 from wholecurve.model.record import FailureKind
+from wholecurve.run.chores import Chores
 from wholecurve.run.clock import ANCILLARY_BYTES, StampClock, monotonic_ns, unpack_timespec
 from wholecurve.run.conn import READ_BYTES, Address, Broken, Connection, State
 from wholecurve.run.flight import Flight
@@ -25,8 +26,6 @@ from wholecurve.wire import EndFinder, Framing, WireError
 
 CONNECT_RETRY_NS = 50_000_000
 """A slot whose connection was refused rests this long, so that a dead endpoint is not hammered."""
-SAVE_WITHIN_TICKS = 50
-SAVE_AFTER_NS = 1_250_000_000
 MAX_LAG_NS, MIN_LAG_NS = 60_000_000_000, -1_000_000_000
 """A kernel stamp further than this from the reader's clock is not believed (the wall clock was stepped)."""
 MOST_AT_ONCE = 32
@@ -44,7 +43,7 @@ Retry = Callable[[Flight, int], None]
 """Asked to send a flight again at a time (only if the plan has retries)."""
 
 
-class Transport:
+class Transport(Chores):
     """Connections, the requests on them, and the requests that wait for one."""
 
     def __init__(
@@ -496,70 +495,3 @@ class Transport:
         else:
             self._recorder.append(end_frame(end, kind.value if kind else "", detail))
         self._done(flight, good, completed_ns, free_at)
-
-    # -- now and then --------------------------------------------------------------------------------------------------
-
-    def record_ended(self, most: int) -> None:
-        """Hand so many whole answers to the recorder. Not done as they end: hundreds may end in the same moment."""
-        for _ in range(min(most, len(self._ended))):
-            end, stamps, chunks = self._ended.popleft()
-            if chunks:
-                self._recorder.part(end.serial, stamps, chunks)
-            self._recorder.append(end_frame(end))
-
-    @property
-    def unrecorded(self) -> int:
-        """Whole answers that wait to be recorded."""
-        return len(self._ended)
-
-    def save_portion(self, now: int) -> None:
-        """A portion of the answers under way goes to the recorder, so that a crash keeps them and memory stays small.
-
-        What has not been saved for 1.25 s is, within half a second; with the recorder's own quarter of a second no
-        byte is older than two seconds before it is on disk. Most answers end before that and need one frame only.
-        """
-        if not self._to_save:
-            self._to_save = [conn for conn in self._pool.busy() if conn.saved_ns < now - SAVE_AFTER_NS]
-            self._portion = len(self._to_save) // SAVE_WITHIN_TICKS + 1
-        for conn in self._to_save[-self._portion :]:
-            flight = conn.flight
-            if flight is None or not conn.chunks or conn.saved_ns >= now - SAVE_AFTER_NS:
-                continue
-            if conn.fed < len(conn.chunks) and self._advance(conn):
-                assert conn.finder is not None
-                self._on_end(conn, abs(conn.stamps[-1]), keep_alive=conn.finder.keep_alive)
-            elif conn.flight is flight:
-                self._recorder.part(flight.serial, conn.stamps, conn.chunks)
-                conn.forget_saved(now)
-        del self._to_save[-self._portion :]
-
-    def apply_timeouts(self, now: int) -> None:
-        """End what took too long: opening, whole requests, silence."""
-        limits = self._limits
-        for conn in list(self._pool.by_descriptor.values()):
-            flight = conn.flight
-            if flight is None:
-                if conn.state < State.IDLE and now - conn.opened_ns > limits.connect_timeout_ns:
-                    self._on_broken(conn, Broken(FailureKind.CONNECT_TIMEOUT, "no connection in time"))
-            elif limits.request_timeout_ns is not None and now - flight.issued_ns > limits.request_timeout_ns:
-                self._break_off(conn, How.REQUEST_TIMEOUT, now)
-            elif limits.silence_timeout_ns is not None:
-                heard = abs(conn.stamps[-1]) if conn.stamps else max(conn.last_ns, flight.sent_ns)
-                if now - heard > limits.silence_timeout_ns:
-                    self._break_off(conn, How.IDLE_TIMEOUT, now)
-        if limits.request_timeout_ns is not None:
-            while self._waiting and now - self._waiting[0].issued_ns > limits.request_timeout_ns:
-                self._finish(self._waiting.popleft(), None, How.REQUEST_TIMEOUT, now)
-
-    def cancel_all(self, now: int, detail: str) -> None:
-        """Every request under way is cancelled and recorded as such."""
-        # Those that wait go first, or each connection that is given up would be replaced for them.
-        for queue in (self._orphans, self._waiting):
-            while queue:
-                self._finish(queue.popleft(), None, How.CANCELLED, now, None, detail)
-        for conn in self._pool.busy():
-            self._break_off(conn, How.CANCELLED, now, detail)
-
-    def cancel(self, flight: Flight, now: int, detail: str) -> None:
-        """Cancel one that waits to be sent again."""
-        self._finish(flight, None, How.CANCELLED, now, None, detail)

@@ -2,8 +2,10 @@
 
 from wholecurve.sim.faults import FAULT_FIELD, FAULT_HEADER, FAULTS, Fault, FaultKind, FaultShare, parse_fault
 from wholecurve.sim.http1 import BadRequest, HttpRequest, RequestParser
+from wholecurve.sim.known import read_answers
 from wholecurve.sim.model import Engine, Job, Step
 from wholecurve.sim.options import REASONING_FIELDS, SimOptions, profile_named
+from wholecurve.sim.pace import Pace
 from wholecurve.sim.process import RunningSim, serve, start
 from wholecurve.sim.profiles import PROFILES, EngineProfile
 from wholecurve.sim.stamps import ANCILLARY_BYTES, Waiter, arrival_ns, enable_stamps
@@ -27,6 +29,7 @@ __all__ = [
     "FaultShare",
     "HttpRequest",
     "Job",
+    "Pace",
     "RequestParser",
     "RunningSim",
     "SimOptions",
@@ -38,6 +41,7 @@ __all__ = [
     "enable_stamps",
     "parse_fault",
     "profile_named",
+    "read_answers",
     "read_truth",
     "serve",
     "start",

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from wholecurve.sim.faults import FAULT_FIELD
+from wholecurve.sim.known import last_user_text
 from wholecurve.sim.profiles import EngineProfile
 from wholecurve.sim.words import ANSWER_TOKENS, MESSAGE_TOKENS, block_hashes, digest, message_text, split_tokens
 
@@ -26,7 +27,10 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request, understood. `limit` None: no output limit was sent. `forced_tool`: the tool that must be called."""
+    """One request, understood. `limit` None: no output limit was sent. `forced_tool`: the tool that must be called.
+
+    `question`: the last text of the user, None for token numbers.
+    """
 
     chat: bool
     model: str
@@ -42,6 +46,7 @@ class Ask:
     tools: tuple[str, ...]
     forced_tool: str | None
     fault: str | None
+    question: str | None
 
 
 def read_ask(body: bytes, *, chat: bool, models: tuple[str, ...], engine: EngineProfile) -> Ask:
@@ -85,7 +90,16 @@ def read_ask(body: bytes, *, chat: bool, models: tuple[str, ...], engine: Engine
         tools=tools,
         forced_tool=forced,
         fault=None if fault is None else str(fault),
+        question=_question(fields, chat=chat),
     )
+
+
+def _question(fields: Mapping[str, Any], *, chat: bool) -> str | None:
+    """The last text of the user, of a body whose prompt was read already."""
+    if chat:
+        return last_user_text(fields["messages"])
+    prompt = fields["prompt"]
+    return prompt if isinstance(prompt, str) else None
 
 
 def _check_length(prompt: int, limit: int | None, most: int) -> None:

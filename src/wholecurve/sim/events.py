@@ -123,7 +123,7 @@ def token_events(envelope: Envelope) -> Iterator[bytes]:
     form, answer, ask = envelope.form, envelope.answer, envelope.ask
     plain = form.tokens_per_event == 1 and not form.comments and not form.finish_in_last
     counted = ask.continuous_usage and ask.include_usage and form.usage
-    if plain and not counted and answer.tool is None:
+    if plain and not counted and answer.tool is None and not answer.spoken:
         return _plain_events(envelope)
     return _shaped_events(envelope, counted=counted)
 

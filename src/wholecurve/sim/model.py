@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wholecurve.sim.kvcache import BlockPool, Lease
+from wholecurve.sim.pace import EVEN, REST_NS, Pace
 from wholecurve.sim.profiles import EngineProfile
 
 
@@ -67,10 +68,14 @@ class _Running:
 class Engine:
     """Continuous batching. Jobs wait in order of arrival for a place in the batch and for KV blocks for all their
     tokens (reserved on admission, so nothing is ever preempted); the first one that does not fit holds up the rest.
+    `pace` changes the time of its steps.
     """
 
-    def __init__(self, profile: EngineProfile, draw: random.Random) -> None:
+    def __init__(self, profile: EngineProfile, draw: random.Random, pace: Pace = EVEN) -> None:
         self.profile = profile
+        self._pace = None if pace.even else pace
+        self._first_at: int | None = None
+        self._woken_at = 0
         self.pool = BlockPool(profile.kv_blocks)
         self.steps = 0
         self._draw = draw
@@ -186,8 +191,18 @@ class Engine:
         prefill = self.profile.prefill_budget - budget
         time_ns = self.profile.step_time_ns(decoding=len(self._decoding), prefill=prefill, context=self._context)
         time_ns *= 1 + self.profile.jitter * (2 * self._draw.random() - 1)
+        if self._pace is not None:
+            time_ns *= self._slower(at_ns, self._pace)
         end_ns = at_ns + max(1, round(time_ns))
         self._step = _Running(at_ns, end_ns, cached, prefill, len(self._decoding), completing)
+
+    def _slower(self, at_ns: int, pace: Pace) -> float:
+        """What the time of a step is multiplied by. A step that starts long after the last one ends a rest."""
+        if self._first_at is None:
+            self._first_at = self._woken_at = at_ns
+        elif at_ns - self._free_at >= REST_NS:
+            self._woken_at = at_ns
+        return pace.factor(since_first_ns=at_ns - self._first_at, since_rest_ns=at_ns - self._woken_at)
 
     def _finish(self, step: _Running) -> Step:
         """The step under way ends: every decoding sequence and every whole prompt gets a token."""

@@ -9,6 +9,7 @@ from typing import Any
 from wholecurve.model.errors import InputError
 from wholecurve.model.units import NS_PER_MS
 from wholecurve.sim.faults import FaultShare, check_faults
+from wholecurve.sim.pace import EVEN, Pace
 from wholecurve.sim.profiles import PROFILES, EngineProfile
 
 MOST_PROCESSES = 256
@@ -27,6 +28,8 @@ class SimOptions:
     - `reasoning_share`, `tool_share`: win over the profile's when not None; `reasoning_field`
     - `tokens_per_event`; `role_early`: role event at once with the head, else just before the first token
     - `faults`: by share; `slow_ns`: how much later each token of a `slow` answer comes than the one before
+    - `answers`: question -> answer that the model knows (sim/known.py); `wrong_share` of them it answers wrong
+    - `pace`: how its speed changes with time (sim/pace.py)
     - `truth_log`: file for the true times (JSON lines); `processes`: each its own engine; `cpu`: pin to this core
     """
 
@@ -45,6 +48,9 @@ class SimOptions:
     role_early: bool = False
     faults: tuple[FaultShare, ...] = ()
     slow_ns: int = 20_000_000
+    answers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    wrong_share: float = 0.0
+    pace: Pace = EVEN
     truth_log: str | None = None
     processes: int = 1
     cpu: int | None = None
@@ -72,6 +78,15 @@ class SimOptions:
             share = getattr(self, name)
             if share is not None and not 0 <= share <= 1:
                 raise InputError(f"{name} must be between 0 and 1, got {share}")
+        if not 0 <= self.wrong_share <= 1:
+            raise InputError(f"wrong_share must be between 0 and 1, got {self.wrong_share}")
+        if self.wrong_share and not self.answers:
+            raise InputError(
+                f"wrong_share {self.wrong_share}: wanted answers that the model knows, got none",
+                hint="name a file of them: --answers FILE",
+            )
+        if not all(question.strip() and answer.strip() for question, answer in self.answers.items()):
+            raise InputError("wanted a text in every question and every answer, got an empty one")
         self.profile.faster(self.speed)  # refuses a factor that makes no sense
 
     @property
@@ -89,6 +104,7 @@ class SimOptions:
         built = dict(values)
         built["models"] = tuple(built["models"])
         built["profile"] = EngineProfile(**built["profile"])
+        built["pace"] = Pace(**built["pace"])
         built["faults"] = tuple(FaultShare(**fault) for fault in built["faults"])
         return cls(**built)
 

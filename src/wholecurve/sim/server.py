@@ -21,6 +21,7 @@ from wholecurve.sim.events import LAST_CHUNK, chunk, error_event, role_event, ta
 from wholecurve.sim.faults import FAULT_HEADER, Fault, FaultKind, choose_fault
 from wholecurve.sim.http1 import HttpRequest
 from wholecurve.sim.http_loop import HasFileno, HttpLoop
+from wholecurve.sim.known import known_answers, question_key
 from wholecurve.sim.model import Engine, Job, Step
 from wholecurve.sim.options import SimOptions
 from wholecurve.sim.pages import STREAM_HEAD, error_page, metrics_page, models_page, page
@@ -45,7 +46,8 @@ class SimServer(HttpLoop):
         given = {name: share for name, share in shares.items() if share is not None}
         self._options = options
         self._profile = replace(options.engine, **given)  # type: ignore[arg-type]
-        self._engine = Engine(self._profile, random.Random(f"{options.seed}:engine"))
+        self._engine = Engine(self._profile, random.Random(f"{options.seed}:engine"), options.pace)
+        self._known = known_answers(options.answers, wrong_share=options.wrong_share, seed=options.seed)
         self._fault_draw = random.Random(f"{options.seed}:faults")
         self._words = word_sequence(options.seed)
         self._created = int(time.time())
@@ -131,7 +133,11 @@ class SimServer(HttpLoop):
         except InputError as error:
             self._refuse(peer, line, 400, error_page(400, error.message))
             return
-        answer = decide_answer(ask, self._profile, seed=self._options.seed, to_limit=self._options.to_limit)
+        known = self._known.get(question_key(ask.question)) if self._known and ask.question else None
+        spoken = known.pieces if known else ()
+        seed, to_limit = self._options.seed, self._options.to_limit
+        answer = decide_answer(ask, self._profile, seed=seed, to_limit=to_limit, spoken=spoken)
+        line.knew = None if known is None else "right" if known.right else "wrong"
         line.stream, line.prompt_tokens = ask.stream, ask.prompt_tokens
         line.output_tokens, line.finish_reason = answer.tokens, answer.finish_reason
         line.fault = fault.name if fault else None

@@ -23,7 +23,8 @@ class TruthLine:
     """One request as it really went.
 
     `event_ns`: the send of each output-bearing event (with several tokens an event, fewer than `output_tokens`).
-    `step_ns`: the model's time for the first and the last token. `outcome`: complete, refused, broken (by a fault) or
+    `step_ns`: the model's time for the first and the last token. `knew`: `right` or `wrong` for a question that the
+    model knows an answer to. `outcome`: complete, refused, broken (by a fault) or
     dropped (by the client). `end_ns` is the last send.
     """
 
@@ -44,6 +45,7 @@ class TruthLine:
     output_tokens: int | None = None
     finish_reason: str | None = None
     fault: str | None = None
+    knew: str | None = None
     outcome: str = "complete"
 
 

@@ -32,6 +32,7 @@ class Backend(Protocol):
     def encode_many(self, texts: Sequence[str]) -> list[list[int]]: ...
     def count_many(self, texts: Sequence[str]) -> list[int]: ...
     def decode(self, ids: Sequence[int]) -> str: ...
+    def is_special(self, token: int) -> bool: ...
     def vocab_size(self) -> int: ...
 
 
@@ -78,6 +79,10 @@ class Tokenizer:
         """Text of token ids, special tokens included."""
         return self.backend.decode(ids)
 
+    def is_special(self, token: int) -> bool:
+        """Whether this id is one of the special tokens, such as the one that begins a text."""
+        return self.backend.is_special(token)
+
     def render(
         self,
         messages: Sequence[Mapping[str, Any]],
@@ -123,6 +128,10 @@ class _Fast:
     def decode(self, ids: Sequence[int]) -> str:
         return self._tokenizer.decode(list(ids), skip_special_tokens=False)
 
+    def is_special(self, token: int) -> bool:
+        added = self._tokenizer.get_added_tokens_decoder().get(token)
+        return added is not None and bool(added.special)
+
     def vocab_size(self) -> int:
         return self._tokenizer.get_vocab_size(with_added_tokens=True)
 
@@ -157,6 +166,9 @@ class _Slow:
 
     def decode(self, ids: Sequence[int]) -> str:
         return str(self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+    def is_special(self, token: int) -> bool:
+        return token in self.tokenizer.all_special_ids
 
     def vocab_size(self) -> int:
         return len(self.tokenizer)

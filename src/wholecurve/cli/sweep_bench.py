@@ -1,0 +1,250 @@
+"""The bench of a sweep: what `wholecurve.sweep` asks for, done by `wholecurve.run` against a real endpoint.
+
+Every run is made in a process of its own (run/apart.py), with data sets and tokenizer read once, before the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wholecurve import __version__
+from wholecurve.config import CurvePlace, Resolved, Settings, resolve
+from wholecurve.config.inputs import LoadTokenizer, ReadDataset
+from wholecurve.model.errors import InterruptedRun, SetupError
+from wholecurve.model.plan import Pattern, Plan, Secrets
+from wholecurve.model.record import FailureKind, RunState
+from wholecurve.model.strict_json import dumps_strict
+from wholecurve.model.units import NS_PER_S
+from wholecurve.rules import Kind, RuleSet, regions, shortest_s
+from wholecurve.run import RunResult
+from wholecurve.run.apart import measure_apart
+from wholecurve.run.files import tool_commit
+from wholecurve.run.probe import Wanted, glance
+from wholecurve.sweep import Facts, Level, Live, PointOrder, PointOutcome, Trial, TrialStop, trial_faults
+
+GLANCE_TIMEOUT_NS = 30 * NS_PER_S
+JOURNAL_FIGURES = ("system_tps", "ttft_p90_ns", "tps_per_user", "qps")
+LOST_KINDS = frozenset(
+    kind.value for kind in (FailureKind.CONNECT_REFUSED, FailureKind.CONNECT_TIMEOUT, FailureKind.CONNECT_FAILED)
+)
+"""Failures that say the endpoint was not there, rather than that it refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What the bench needs to know of the curve: its ends and the longest extension of a point (None: see rules)."""
+
+    c_min: int
+    c_max: int
+    max_extra_ns: int | None
+
+
+@dataclass(slots=True)
+class RunBench:
+    """`Bench` and `SearchBench` of a sweep. `curve` is set once the levels are known."""
+
+    settings: Settings
+    environ: Mapping[str, str]
+    rules: RuleSet
+    kind: Kind
+    read_dataset: ReadDataset
+    load_tokenizer: LoadTokenizer
+    say: Callable[[str], None]
+    warnings: tuple[str, ...] = ()
+    curve: Curve | None = None
+    _known: dict[str, Any] = field(default_factory=dict)
+
+    # -- the endpoint --------------------------------------------------------------------------------------------------
+
+    def probe(self) -> Facts:
+        """Ask the endpoint which models it serves and for one small answer. SetupError when it does not give them."""
+        plan, secrets = self._first()
+        wanted = Wanted(plan.endpoint, secrets, plan.endpoint.model, plan.endpoint.dialect, GLANCE_TIMEOUT_NS)
+        report = glance(wanted)
+        models = report.facts.get("models")
+        listed = None if models is None else tuple(sorted(models))
+        if not report.ready and not (report.facts.get("problem") == "model_missing" and self.curve is not None):
+            problem = next(one for one in report.findings if one.grade.value == "problem")
+            raise SetupError(f"the endpoint does not answer: {problem.figure}", hint=problem.remedy)
+        return Facts(listed, report.facts.get("server") or None)
+
+    # -- runs ----------------------------------------------------------------------------------------------------------
+
+    def measure(self, order: PointOrder, folder: Path, show: Live) -> PointOutcome:
+        """One point of the plan."""
+        result = measure_apart(
+            self.resolved(order.level, order.salt_word, order.accuracy), folder, show=show, say=self.say
+        )
+        return outcome_of(result)
+
+    def trial(self, concurrency: int, stop: TrialStop, folder: Path, show: Live) -> Trial:
+        """One short run of the search. InterruptedRun if the user stopped it."""
+        settings = self._loaded(Pattern.CONCURRENCY, concurrency, f"{self.salt_base}/search-c{concurrency}").model_copy(
+            update={
+                "stop": self.settings.stop.model_copy(
+                    update={
+                        "requests": stop.requests,
+                        "duration": round(stop.least_s * NS_PER_S),
+                        "max_duration": round(stop.longest_s * NS_PER_S),
+                        "passes": None, "whole_passes": False, "max_requests": None,
+                    }
+                )
+            }
+        )  # fmt: skip
+        result = measure_apart(self._resolve(settings, CurvePlace()), folder, show=show, say=self.say)
+        if result.state is RunState.INTERRUPTED:
+            raise InterruptedRun(result.reason or "interrupted")
+        return trial_of(concurrency, result)
+
+    @property
+    def salt_base(self) -> str:
+        """What every salt's word of this sweep begins with: the seed set's name and seeds, or the seed of the order."""
+        chosen = self.settings.rules.seed_set
+        if chosen is None:
+            return f"seed-{self.settings.seeds.order}"
+        found = self.rules.seeds.sets[chosen]
+        return "-".join([chosen, *(str(getattr(found, name)) for name in self.rules.seeds.names)])
+
+    def resolved(self, level: Level, salt_word: str, accuracy: bool) -> Resolved:
+        """The run of a level: its load, the shortest it may last, and how far it may be extended."""
+        assert self.curve is not None, "levels exist once the curve is known"
+        if level.dedicated:
+            least_s = self.rules.durations.offline_s
+            pattern, place = Pattern.OFFLINE, CurvePlace(
+                self.curve.c_min, self.curve.c_max, level.region, level.offline,
+                passes=self.rules.queries.least_passes, accuracy=accuracy,
+            )  # fmt: skip
+        else:
+            cut = regions(self.curve.c_max, self.curve.c_min, self.rules.regions)
+            least_s = shortest_s(level.concurrency, cut, self.kind, self.rules)
+            lead, window = self.rules.steady.dropped_super_passes, self.rules.steady.least_super_passes
+            extra = self.curve.max_extra_ns
+            pattern, place = Pattern.CONCURRENCY, CurvePlace(
+                self.curve.c_min, self.curve.c_max, level.region, level.offline,
+                hold_ns=round(least_s * NS_PER_S) if extra is None else extra,
+                lead_passes=lead, passes=lead + window, accuracy=accuracy,
+            )  # fmt: skip
+        settings = self._loaded(pattern, level.concurrency, salt_word)
+        stop = settings.stop.model_copy(
+            update={
+                "duration": round(least_s * NS_PER_S), "whole_passes": True, "requests": None, "passes": None,
+                "max_requests": None, "max_duration": None,
+            }
+        )  # fmt: skip
+        return self._resolve(settings.model_copy(update={"stop": stop}), place)
+
+    def _loaded(self, pattern: Pattern, concurrency: int, salt: str) -> Settings:
+        load = self.settings.load.model_copy(
+            update={"pattern": pattern, "concurrency": concurrency, "rate": None, "ramp": 0, "salt": salt}
+        )
+        return self.settings.model_copy(update={"load": load})
+
+    def _resolve(self, settings: Settings, place: CurvePlace) -> Resolved:
+        resolved = resolve(
+            settings, environ=self.environ, read_dataset=self._read, load_tokenizer=self._tokenizer,
+            warnings=self.warnings, place=place, say=self.say,
+        )  # fmt: skip
+        from wholecurve.accuracy import check_expected
+
+        check_expected(resolved.plan, resolved.expected)
+        return resolved
+
+    def _first(self) -> tuple[Plan, Secrets]:
+        """Endpoint and keys, as the first run resolved them."""
+        if "first" not in self._known:
+            one = self._resolve(
+                self._loaded(Pattern.CONCURRENCY, self.settings.sweep.c_min or 1, "first"), CurvePlace(accuracy=True)
+            )
+            self._known["first"] = (one.plan, one.secrets, one.settings)
+        found: tuple[Plan, Secrets] = self._known["first"][:2]
+        return found
+
+    @property
+    def plan(self) -> Plan:
+        """A run of this sweep with every data set in it: for fingerprints, rows and bodies."""
+        return self._first()[0]
+
+    @property
+    def resolved_settings(self) -> Settings:
+        """The settings with seeds of a seed set filled in, without the load of a single level."""
+        self._first()
+        settings: Settings = self._known["first"][2]
+        return settings.model_copy(update={"load": self.settings.load, "workers": self.settings.workers})
+
+    # -- read once -----------------------------------------------------------------------------------------------------
+
+    def _read(self, path: str, **options: Any) -> Any:
+        key = f"{path}\n{sorted(options.items())!r}"
+        if key not in self._known:
+            self._known[key] = self.read_dataset(path, **options)
+        return self._known[key]
+
+    def _tokenizer(self, path: str, *, trust_remote_code: bool) -> Any:
+        key = f"tokenizer\n{path}"
+        if key not in self._known:
+            self._known[key] = self.load_tokenizer(path, trust_remote_code=trust_remote_code)
+        return self._known[key]
+
+
+def outcome_of(result: RunResult) -> PointOutcome:
+    """What a sweep has to know of a finished run. A run that measured this machine is no valid point."""
+    summary = result.summary
+    invalid = [*result.invalid]
+    if (summary.get("health") or {}).get("verdict") == "client-limited":
+        reasons = [one["sentence"] for one in summary["health"]["reasons"] if one["verdict"] == "client-limited"]
+        invalid.append("client-limited: " + "; ".join(reasons))
+    official = (summary.get("official") or {}).get("figures") or {}
+    steady = summary.get("steady_state")
+    kinds = {kind["kind"] for kind in (summary.get("failures") or {}).get("kinds") or ()}
+    gone = result.state is RunState.FAILED and "endpoint is gone" in (result.reason or "")
+    return PointOutcome(
+        state=result.state,
+        valid=not invalid and result.state is RunState.COMPLETE,
+        invalid=tuple(invalid),
+        figures={key: _figure(official.get(key)) for key in JOURNAL_FIGURES},
+        steady=None if steady is None else {key: steady.get(key) for key in ("status", "verdict", "basis", "reason")},
+        exit_code=result.exit_code,
+        endpoint_lost=gone or (bool(invalid) and bool(kinds & LOST_KINDS)),
+        facts=facts_of(summary),
+    )
+
+
+def facts_of(summary: Mapping[str, Any]) -> dict[str, str]:
+    """What has to be the same at every point of a curve."""
+    workload = summary.get("workload") or {}
+    endpoint = workload.get("endpoint") or {}
+    return {
+        "the tool": f"wholecurve {__version__}" + (f" ({commit[:12]})" if (commit := tool_commit()) else ""),
+        "the dialect": str(endpoint.get("dialect")),
+        "where the endpoint is": ", ".join(sorted(endpoint.get("addresses") or ())),
+        "the source of stamps": str(summary.get("stamp_source")),
+        "the source of token counts": str(summary.get("token_source")),
+    }
+
+
+def options_digest(plan: Plan) -> str:
+    """SHA-256 of everything that every request carries, but for its prompt."""
+    return hashlib.sha256(dumps_strict(asdict(plan.request))).hexdigest()
+
+
+def trial_of(concurrency: int, result: RunResult) -> Trial:
+    """The figures of a trial, over the whole short run."""
+    summary = result.summary
+    official = (summary.get("official") or {}).get("figures") or {}
+    total = {key: (official.get(key) or {}).get("total") for key in (*JOURNAL_FIGURES, "latency_p90_ns")}
+    invalid = result.invalid or trial_faults(concurrency, summary["n_samples_completed"])
+    return Trial(
+        concurrency, total["system_tps"], total["tps_per_user"], total["ttft_p90_ns"], total["qps"],
+        total["latency_p90_ns"], tuple(invalid), (summary.get("health") or {}).get("verdict") == "client-limited",
+    )  # fmt: skip
+
+
+def _figure(figure: Mapping[str, Any] | None) -> float | None:
+    """The official value; of a drifting figure, which has none, that of the whole run."""
+    if not figure:
+        return None
+    return figure["value"] if figure.get("value") is not None else figure.get("total")

@@ -1,0 +1,152 @@
+"""The answer first: the few figures that a whole curve comes to, and where it bends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from wholecurve.curve import DERIVED, OFFICIAL, Row, c_bounds, ceiling, levels
+from wholecurve.model.curve import Curve
+from wholecurve.model.names import NAMES
+from wholecurve.report.reading import NOT_MEASURED, clean, duration, rate, share
+
+KNEE_DEFINITION: Final = (
+    "The measured level where throughput lies farthest above the straight line from the first level to the level of "
+    "the highest throughput, both axes linear and scaled to one. Derived from the measured levels; not an official "
+    "figure."
+)
+LEAST_BEND: Final[float] = 0.05
+"""A curve that nowhere rises this share of its height above the straight line has no knee worth naming."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One key figure. value: `not measured` when there is none, then `note` says why. unit: set smaller."""
+
+    label: str
+    value: str
+    unit: str
+    note: str
+    definition: str
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """Where the curve bends. bend: how far above the straight line, as a share of the curve's height."""
+
+    concurrency: int
+    system_tps: float
+    bend: float
+
+
+def knee_of(rows: Sequence[Row]) -> Knee | None:
+    """The knee of one curve's rows; None without a bend, and with fewer than three levels up to the top."""
+    known = [row for row in levels(rows) if row["system_tps"] is not None]
+    if not known:
+        return None
+    top = max(range(len(known)), key=lambda k: (known[k]["system_tps"], -k))
+    rising = known[: top + 1]
+    if len(rising) < 3:
+        return None
+    first, last = rising[0], rising[-1]
+    width, height = last["concurrency"] - first["concurrency"], last["system_tps"] - first["system_tps"]
+    if width <= 0 or height <= 0:
+        return None
+    above = [
+        (row["system_tps"] - first["system_tps"]) / height - (row["concurrency"] - first["concurrency"]) / width
+        for row in rising
+    ]
+    best = max(range(len(rising)), key=lambda k: (above[k], -k))
+    if above[best] < LEAST_BEND:
+        return None
+    return Knee(rising[best]["concurrency"], rising[best]["system_tps"], above[best])
+
+
+def cards_of(curve: Curve, rows: Sequence[Row], knee: Knee | None) -> tuple[Card, ...]:
+    """Range, best throughput, best interactivity, knee, Offline, and per kW if power is known, in this order."""
+    found = [_range(curve, rows), _best_system(rows), _best_speed(curve, rows), _knee(knee, rows), _offline(rows)]
+    return (*found, _per_kw(rows))
+
+
+def _range(curve: Curve, rows: Sequence[Row]) -> Card:
+    bounds = c_bounds(rows, curve.c_max_declared)
+    definition = (
+        "C_min is the lowest measured level that counts, C_max the highest concurrency as declared; without a "
+        "declaration the highest measured level stands for it."
+    )
+    if bounds["c_min"] is None:
+        return Card("Concurrency", NOT_MEASURED, "", bounds["note"], definition)
+    counted = len(levels(rows))
+    note = f"{counted} {'level' if counted == 1 else 'levels'} measured"
+    note += f"; {bounds['note']}" if bounds["note"] else ""
+    span = (
+        f"{bounds['c_min']:,} to {bounds['c_max']:,}" if bounds["c_min"] != bounds["c_max"] else f"{bounds['c_min']:,}"
+    )
+    return Card("Concurrency, C_min to C_max", span, "", note, definition)
+
+
+def _best_system(rows: Sequence[Row]) -> Card:
+    found = [row for row in levels(rows) if row["system_tps"] is not None]
+    label, text = "Highest system throughput", NAMES["system_tps"].definition
+    if not found:
+        return Card(label, NOT_MEASURED, "", _why(rows, "system_tps"), text)
+    best = max(found, key=lambda row: (row["system_tps"], -row["concurrency"]))
+    wait = "" if best["ttft_p90_ns"] is None else f", TTFT P90 {duration(best['ttft_p90_ns'])}"
+    return _card(label, rate(best["system_tps"], "tokens/s"), f"at concurrency {best['concurrency']:,}{wait}", text)
+
+
+def _best_speed(curve: Curve, rows: Sequence[Row]) -> Card:
+    found = [row for row in levels(rows) if row["interactivity_tps"] is not None]
+    label, text = "Highest interactivity", NAMES[curve.interactivity_key].definition
+    if not found:
+        return Card(label, NOT_MEASURED, "", _why(rows, "interactivity_tps"), text)
+    best = max(found, key=lambda row: (row["interactivity_tps"], -row["concurrency"]))
+    note = f"for one user, at concurrency {best['concurrency']:,}"
+    return _card(label, rate(best["interactivity_tps"], "tokens/s"), note, text)
+
+
+def _knee(knee: Knee | None, rows: Sequence[Row]) -> Card:
+    if knee is None:
+        why = "throughput rises in a straight line, or over fewer than three levels"
+        return Card("Knee", "none", "", why, KNEE_DEFINITION)
+    note = f"{rate(knee.system_tps, 'tokens/s')} there; {DERIVED}"
+    return Card("Knee", f"{knee.concurrency:,}", "in flight", note, KNEE_DEFINITION)
+
+
+def _offline(rows: Sequence[Row]) -> Card:
+    found = ceiling(rows)
+    text = "System throughput when all requests are there from the start; a ceiling, and no point of the curve."
+    if found["system_tps"] is None:
+        return Card("Offline", NOT_MEASURED, "", clean(found["why"]), text)
+    elected = {"elected": "elected: the point at C_max stands for it", "dedicated": "a dedicated run"}
+    return _card("Offline ceiling", rate(found["system_tps"], "tokens/s"), elected[found["offline"]], text)
+
+
+def _per_kw(rows: Sequence[Row]) -> Card:
+    text = f"System throughput / provisioned power of the system under test in kW ({OFFICIAL})."
+    powered = [row for row in levels(rows) if row["provisioned_power_kw"] is not None]
+    found = [(row["system_tps"] / row["provisioned_power_kw"], row) for row in powered if row["system_tps"] is not None]
+    if not found:
+        missing = "system_tps" if powered else "provisioned_power_kw"
+        return Card("Per provisioned kW", NOT_MEASURED, "", _why(rows, missing), text)
+    best, row = max(found, key=lambda one: (one[0], -one[1]["concurrency"]))
+    estimated = ", estimated" if row["power_estimated"] else ""
+    note = f"at concurrency {row['concurrency']:,}, of {row['provisioned_power_kw']:.4g} kW{estimated}"
+    return _card("Highest per provisioned kW", rate(best, "tokens/s/kW"), note, text)
+
+
+def _card(label: str, shown: str, note: str, definition: str) -> Card:
+    value, _, unit = shown.partition(" ")
+    return Card(label, value, unit, note, definition)
+
+
+def _why(rows: Sequence[Row], key: str) -> str:
+    """The reason that most points give."""
+    reasons = [str(row["reasons"][key]) for row in rows if key in row["reasons"]]
+    return clean(max(sorted(set(reasons)), key=reasons.count)) if reasons else "no level was measured"
+
+
+def lost(fall: dict[str, float]) -> str:
+    """A fall of throughput in words."""
+    return f"from concurrency {fall['from']:,} to {fall['to']:,} by {share(fall['share'])}"

@@ -1,0 +1,163 @@
+"""What a reader of a curve must know before believing it, most serious first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from wholecurve.curve import KEYS, Row, c_bounds, falls, left_out
+from wholecurve.model.curve import Curve
+from wholecurve.report.campaign_journal import Missing
+from wholecurve.report.campaign_keys import lost
+from wholecurve.report.campaign_points import VERDICTS, PointView, listed
+from wholecurve.report.reading import at, clean, texts
+
+UNSTEADY: Final[frozenset[str]] = frozenset(word for verdict, word in VERDICTS.items() if verdict != "STEADY STATE")
+JOURNAL_OPEN: Final = "the journal has no end"
+_LEVEL: Final[Mapping[str, int]] = {"bad": 0, "care": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """tone: `bad` (figures that are no result) or `care`. what: its kind in a few words. said: a sentence."""
+
+    tone: str
+    what: str
+    said: str
+
+
+def warnings_of(
+    curve: Curve,
+    rows: Sequence[Row],
+    points: Sequence[PointView],
+    plan: Mapping[str, Any],
+    entries: Sequence[Mapping[str, Any]],
+) -> tuple[Warned, ...]:
+    """All warnings, the serious ones first, otherwise in the order of the curve."""
+    found = [
+        *_barred(points), *_changed(entries), *_invalid(points), *_client(points), *_steady(points), *_falls(rows),
+        *_placeless(rows), *_set_aside(curve, entries), *_gone(entries), *_counted(curve), *_accuracy(points),
+        *_bounds(curve, rows, plan),
+    ]  # fmt: skip
+    return tuple(sorted(found, key=lambda one: _LEVEL[one.tone]))
+
+
+def unread_files(sentences: Sequence[str], missing: Sequence[Missing]) -> Iterator[Warned]:
+    """What whoever read the files could not read, but for what the state of the campaign says anyway."""
+    known = {f"points/{one.label}: not measured" for one in missing}
+    for one in sentences:
+        if one not in known and not one.startswith(JOURNAL_OPEN):
+            yield Warned("care", "files", f"{clean(one).rstrip('.')}.")
+
+
+def _named(points: Sequence[PointView]) -> str:
+    """The points of one sentence: `Concurrency 1, 8 and 64`, `Offline`."""
+    levels = [one.name for one in points if not one.offline]
+    offline = ["Offline"] if any(one.offline for one in points) else []
+    return listed([f"Concurrency {listed(levels)}"] * bool(levels) + offline)
+
+
+def _grouped(tone: str, what: str, found: Iterable[tuple[PointView, str]]) -> Iterator[Warned]:
+    """One warning for all points of which the same is said."""
+    by_said: dict[str, list[PointView]] = {}
+    for point, said in found:
+        by_said.setdefault(said, []).append(point)
+    for said, points in by_said.items():
+        yield Warned(tone, what, f"{_named(points)}{said}.")
+
+
+def _barred(points: Sequence[PointView]) -> Iterator[Warned]:
+    found = ((one, f" counts for nothing: {one.barred}") for one in points if one.barred)
+    yield from _grouped("bad", "not on the curve", found)
+
+
+def _invalid(points: Sequence[PointView]) -> Iterator[Warned]:
+    found = ((one, f": {reason}") for one in points for reason in one.invalid if reason not in one.barred)
+    yield from _grouped("bad", "not valid", found)
+
+
+def _client(points: Sequence[PointView]) -> Iterator[Warned]:
+    near = ": the client was near a limit of its own"
+    found = (
+        (one, near + (f" ({'; '.join(one.health_reasons)})" if one.health_reasons else ""))
+        for one in points
+        if one.health == "strained"
+    )
+    yield from _grouped("care", "client strained", found)
+
+
+def _steady(points: Sequence[PointView]) -> Iterator[Warned]:
+    found = (
+        (one, f": {one.steady}" + (f", {one.steady_reason}" if one.steady_reason else ""))
+        for one in points
+        if one.steady in UNSTEADY
+    )
+    yield from _grouped("care", "not steady", found)
+
+
+def _falls(rows: Sequence[Row]) -> Iterator[Warned]:
+    for fall in falls(rows):
+        yield Warned("care", "throughput falls", f"System throughput falls {lost(fall)}.")
+
+
+def _placeless(rows: Sequence[Row]) -> Iterator[Warned]:
+    """Levels that count and cannot be drawn on the primary chart."""
+    for said in placeless(rows):
+        yield Warned("care", "not measured", f"{said[:1].upper()}{said[1:]}.")
+
+
+def placeless(rows: Sequence[Row]) -> list[str]:
+    """The same in words, for whoever draws that chart."""
+    named = {row["id"]: f"{row['concurrency']:,}" for row in rows}
+    levels: dict[str, list[str]] = {}
+    for one in left_out(rows, "interactivity_tps", "system_tps"):
+        levels.setdefault(f"{KEYS[one['key']]['label']} not measured, {clean(one['why'])}", []).append(named[one["id"]])
+    return [f"concurrency {listed(names)}: {said}" for said, names in levels.items()]
+
+
+def _set_aside(curve: Curve, entries: Sequence[Mapping[str, Any]]) -> Iterator[Warned]:
+    for one in curve.set_aside:
+        yield Warned("care", "set aside", f"{clean(one.point.provenance.source, 120)}: {clean(one.reason)}.")
+    for entry in entries:
+        if at(entry, "event") == "set_aside":
+            why = clean(at(entry, "why") or "no reason given")
+            yield Warned(
+                "care", "measured again", f"{clean(at(entry, 'label') or 'a point', 60)} was set aside: {why}."
+            )
+
+
+def _changed(entries: Sequence[Mapping[str, Any]]) -> Iterator[Warned]:
+    for entry in entries:
+        if at(entry, "event") == "changed":
+            listed = "; ".join(texts(entry, "what") or texts(entry, "why") or texts(entry, "differences"))
+            single = at(entry, "what") or at(entry, "why") or "what changed is not said"
+            said = listed or clean(single)
+            yield Warned("bad", "not the same configuration", f"The endpoint changed between points: {said}.")
+
+
+def _gone(entries: Sequence[Mapping[str, Any]]) -> Iterator[Warned]:
+    gone = sum(at(entry, "event") == "endpoint_gone" for entry in entries)
+    if gone:
+        times = "once" if gone == 1 else f"{gone} times"
+        yield Warned("care", "endpoint gone", f"The endpoint was gone {times} while the campaign ran; see the journal.")
+
+
+def _counted(curve: Curve) -> Iterator[Warned]:
+    if any(point.provenance.token_source == "usage" for point in curve.points):
+        yield Warned(
+            "care",
+            "tokens",
+            "Tokens are the endpoint's own count (usage), which is never official: no tokenizer was given.",
+        )
+
+
+def _accuracy(points: Sequence[PointView]) -> Iterator[Warned]:
+    found = ((one, f": {name} {score}") for one in points for name, score in one.scores if "NOT passed" in score)
+    yield from _grouped("bad", "accuracy", found)
+
+
+def _bounds(curve: Curve, rows: Sequence[Row], plan: Mapping[str, Any]) -> Iterator[Warned]:
+    note = str(c_bounds(rows, curve.c_max_declared)["note"])
+    if note and at(plan, "c_max_found") is not True:
+        yield Warned("care", "range", f"{note[:1].upper()}{note[1:]}.")
