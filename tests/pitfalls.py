@@ -14,7 +14,6 @@ from typing import Final
 class Later(StrEnum):
     """What has to be there before the fault can happen."""
 
-    CURVE = "the curve: several points in one session, and their ceiling"
     ACCURACY = "the scoring of answers"
     PACKAGES = "submission packages and their checker"
     AGENTIC = "replay of conversations with a history that grows"
