@@ -1,4 +1,4 @@
-# make demo       environment, then a simulated endpoint measured from end to end: a table and a report
+# make demo       environment, then the whole curve of a simulated endpoint: a table, a plot and a report
 # make test       lint, format, types, layers, and every test that takes less than ten seconds
 # make test-all   the slow ones and those against a real engine too
 # make bench      what the client costs and how true it is, against a server whose timings are known

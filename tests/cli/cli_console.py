@@ -42,9 +42,9 @@ def begin(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, **mo
     return subprocess.Popen(command, cwd=cwd, env=environment(env), text=True, **streams)
 
 
-def end(child: subprocess.Popen[str]) -> Done:
+def end(child: subprocess.Popen[str], timeout_s: float = TIMEOUT_S) -> Done:
     try:
-        out, err = child.communicate(timeout=TIMEOUT_S)
+        out, err = child.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
         child.kill()
         out, err = child.communicate()
@@ -52,8 +52,8 @@ def end(child: subprocess.Popen[str]) -> Done:
     return Done(child.returncode, out, err)
 
 
-def console(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None) -> Done:
-    done = end(begin(*arguments, cwd=cwd, env=env))
+def console(*arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout_s: float = TIMEOUT_S) -> Done:
+    done = end(begin(*arguments, cwd=cwd, env=env), timeout_s)
     assert "Traceback" not in done.err
     return done
 

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from cli_console import FILES, begin, console, end, files_of, summary
+from cli_console import begin, console, end, summary
 
 from wholecurve.cli.demo import PROMPTS, as_typed
 from wholecurve.cli.main import main
@@ -61,20 +61,31 @@ def test_sim_without_its_key(capsys: pytest.CaptureFixture[str], monkeypatch: py
     assert "NO_SUCH_KEY is not set" in capsys.readouterr().err
 
 
-def test_demo_measures_and_says_what_next(tmp_path: Path) -> None:
-    done = console("demo", "--duration", "300ms", "--concurrency", "2", cwd=tmp_path)
+@pytest.mark.slow
+def test_demo_measures_a_whole_curve_and_says_what_next(tmp_path: Path) -> None:
+    """Two levels instead of seven, and the Offline run; all else as a user gets it. Half a minute."""
+    done = console("demo", "--points", "4,8", cwd=tmp_path, timeout_s=120)
     assert done.code == 0, done.err
     (folder,) = (tmp_path / "results").iterdir()
-    assert set(FILES) <= files_of(folder)
-    found = summary(folder)
-    assert found["outcomes"]["succeeded"] == found["outcomes"]["sent"] >= 2
-    assert found["concurrency"]["peak"] == 2
+    made = {path.name for path in folder.iterdir()}
+    assert {"plan.yaml", "journal.jsonl", "curve.json", "report.html", "report.txt", "config.yaml", "points"} <= made
+    for label in ("r4", "r8", "offline"):
+        run = folder / "points" / label
+        found = summary(run)
+        assert found["validity"]["valid"], found["validity"]
+        assert found["outcomes"]["succeeded"] == found["outcomes"]["sent"] > 0
+    scores = json.loads((folder / "points" / "r8" / "accuracy" / "accuracy_results.json").read_text())
+    (entry,) = scores["accuracy_scores"]
+    assert entry["score"] == {"exact_match": 0.9}, "two of twenty questions are answered wrong"
+    assert entry["gate"]["passed"] is True
     address = re.search(r"file://\S+", done.out)
     assert address is not None
     assert Path(urllib.parse.unquote(urllib.parse.urlsplit(address.group()).path)) == folder / "report.html"
     next_steps = done.out.partition("What next:\n")[2].splitlines()
-    assert len(next_steps) == 3
+    assert len(next_steps) == 4
     assert all(line.startswith("  wholecurve ") for line in next_steps)
+    again = console("report", str(folder / "points" / "r8"), "--recompute", cwd=tmp_path)
+    assert again.code == 0, again.err
 
 
 def test_the_demo_repeats_no_prompt_and_shares_few_beginnings() -> None:

@@ -196,7 +196,7 @@ def test_a_bound_on_another_metric_is_refused(quiz: Path) -> None:
 def test_too_few_rows_for_the_benchmark_are_said(quiz: Path) -> None:
     rows_in(quiz, QUIZ[:15])
     part = part_of(WITH_QUIZ + "rules: {version: demo, benchmark: demo}\n")
-    assert part.notes == ("the accuracy data set has 15 rows: benchmark demo wants at least 16",)
+    assert part.notes == ("the accuracy data set has 15 rows: benchmark demo wants at least 20",)
 
 
 def test_answers_that_cannot_end_are_said(quiz: Path) -> None:

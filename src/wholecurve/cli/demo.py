@@ -1,63 +1,88 @@
-"""`wholecurve demo`: the product in half a minute, on this machine alone."""
+"""`wholecurve demo`: the product in two minutes, on this machine alone."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from wholecurve.cli.inputs import resolved_run
+from wholecurve.cli.campaign_files import HTML
+from wholecurve.cli.inputs import RESULTS, new_folder
 from wholecurve.cli.main import tell
-from wholecurve.cli.progress import progress_for
-from wholecurve.cli.run import measure_into, show_result
-from wholecurve.config import RunFlags
-from wholecurve.model.errors import InputError
-from wholecurve.sim import SimOptions, start
+from wholecurve.cli.sweep import Sweep
+from wholecurve.cli.sweep_progress import SweepProgress
+from wholecurve.config import SweepFlags
+from wholecurve.sim import PROFILES, EngineProfile, SimOptions, read_answers, start
 
 PROMPTS = Path(__file__).with_name("demo.jsonl")
+QUIZ = Path(__file__).with_name("demo_accuracy.jsonl")
+ROWS = 32
+MAX_TOKENS = 24
+SPEED = 3.0
+C_MAX = 32
+WRONG_SHARE = 0.1
+
+
+def engine() -> EngineProfile:
+    """The simulated engine: 16 sequences at once, so that the knee is in reach, and requests queue beyond it."""
+    return replace(PROFILES["small"], name="demo", max_batch=16, decode_ns=250_000)
 
 
 def command(
     *,
-    concurrency: Annotated[int, Parameter(name="--concurrency", help="requests in flight")] = 16,
-    duration: Annotated[str, Parameter(name="--duration", help="how long to measure")] = "6s",
-    out: Annotated[str | None, Parameter(name="--out", help="folder for the run's files; must be new or empty")] = None,
+    out: Annotated[str | None, Parameter(name="--out", help="folder of the campaign; must be new or empty")] = None,
+    points: Annotated[
+        str | None, Parameter(name="--points", help="levels to measure instead of seven chosen ones: 1,4,16,32")
+    ] = None,
 ) -> int:
-    """Start a simulated endpoint, measure it for a few seconds, and show what comes out.
+    """Start a simulated endpoint, measure its whole curve in about two minutes, and show what comes out.
 
-    Needs no server, no accelerator and no network. The run folder is a real one: everything that works on a measured
-    endpoint's folder works on it.
+    Seven levels and an Offline run under the `demo` rules (seconds where the rules have minutes), accuracy on twenty
+    questions, the curve and its reports. Needs no server, no accelerator and no network. The folder is a real
+    campaign: everything that works on a measured endpoint's works on it.
     """
-    if concurrency < 1:
-        raise InputError(f"--concurrency: wanted at least 1, got {concurrency}")
-    tell(f"measuring a simulated endpoint with {concurrency} requests in flight for {duration}")
-    with start(SimOptions(models=("sim",), seed=1)) as sim:
-        flags = RunFlags(
+    folder = new_folder(out, RESULTS / "demo")
+    tell("a simulated endpoint, its whole curve under the demo rules; about two minutes")
+    options = SimOptions(
+        models=("sim",), seed=1, profile=engine(), speed=SPEED, answers=read_answers(str(QUIZ)), wrong_share=WRONG_SHARE
+    )
+    with start(options) as sim:
+        flags = SweepFlags(
             endpoint=(sim.url,),
             model="sim",
             dataset=str(PROMPTS),
-            concurrency=concurrency,
-            duration=duration,
-            max_tokens=128,
+            limit=ROWS,
+            max_tokens=MAX_TOKENS,
+            warmup=ROWS,
+            rules="demo",
+            benchmark="demo",
+            seed_set="demo",
+            c_max=None if points else C_MAX,
+            points=points,
+            idle_gap="300ms",
+            accuracy_dataset=str(QUIZ),
             name="demo",
-            out=out,
+            out=str(folder),
         )
-        progress = progress_for(sys.stderr, quiet=False)
-        resolved = resolved_run(flags, progress.say)
-        result = measure_into(resolved, out, progress)
-    show_result(result, resolved.plan.to_json(), as_json=False, quiet=False)
-    report = (result.folder / "report.html").resolve()
-    print(f"\nThe report with all distributions, to open in a browser: {report.as_uri()}")
+        progress = SweepProgress(sys.stderr, quiet=False)
+        try:
+            code = Sweep(flags, progress, given_folder=None).run(None, None, dry_run=False)
+        finally:
+            progress.close()
+    report = (folder / HTML).resolve()
+    print(f"\nThe report, to open in a browser: {report.as_uri()}")
     program = as_typed("wholecurve")
     print("\nWhat next:")
+    print(f"  {program} pick {folder} --ttft-p90 20ms --interactivity 300      the best point under limits")
+    print(f"  {program} report {folder} --recompute      every figure again, from the records")
     print(f"  {program} probe http://HOST:PORT      what your own endpoint speaks")
-    print(f"  {program} run --endpoint http://HOST:PORT --model NAME --dataset FILE --concurrency 16")
-    print(f"  {program} export requests {result.folder} --format csv      every request, one row each")
-    return result.exit_code
+    print(f"  {program} sweep --endpoint http://HOST:PORT --model NAME --dataset FILE --dry-run")
+    return code
 
 
 def as_typed(name: str) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from wholecurve.cli.campaign_files import HTML, print_campaign, write_campaign_files
+from wholecurve.cli.campaign_files import print_campaign, write_campaign_files
 from wholecurve.cli.inputs import RESULTS, load_tokenizer, new_folder, safe_name
 from wholecurve.cli.main import tell
 from wholecurve.cli.sweep_bench import Curve, RunBench
+from wholecurve.cli.sweep_given import CONFIG_FILE, checked_power, checked_system, resumed_config, resumed_files
 from wholecurve.cli.sweep_plan import (
     HIGHEST_TRIAL,
     TOOL,
@@ -24,13 +25,17 @@ from wholecurve.cli.sweep_plan import (
     conditions_of,
     levels_of,
     plan_lines,
+    search_json,
     search_limits,
+    search_words,
     time_of,
 )
 from wholecurve.cli.sweep_progress import SweepProgress
+from wholecurve.cli.sweep_stop import Stopper
+from wholecurve.cli.sweep_words import closing_lines, outcome_json, resume_lines
 from wholecurve.config import Settings, SweepFlags, dump_settings, read_config, rules_of, settings_from
 from wholecurve.datasets import load
-from wholecurve.model.errors import InputError, InterruptedRun, WholecurveError
+from wholecurve.model.errors import InputError, InterruptedRun, MeasureError, WholecurveError
 from wholecurve.model.strict_json import dumps_strict
 from wholecurve.model.units import NS_PER_S
 from wholecurve.rules import Kind
@@ -38,28 +43,31 @@ from wholecurve.run.apart import apart
 from wholecurve.run.clock import monotonic_ns, realtime_ns, wall_iso
 from wholecurve.run.files import write_atomically
 from wholecurve.sweep import (
+    JOURNAL_FILE,
     CampaignOutcome,
     CampaignPlan,
-    CampaignState,
     Conditions,
+    Facts,
     Journal,
     Stopped,
     Surroundings,
     SweepView,
     begin,
     check_found,
+    load_plan,
+    next_trial,
     open_journal,
     parse_points,
+    read_journal,
     resume,
     run_campaign,
     run_search,
     save_plan,
+    stopped_by_user,
     trials_of,
 )
 
-CONFIG_FILE = "config.yaml"
 SYSTEM, POWER = "system_desc.json", "system_power.json"
-SCHEMA = "wholecurve.sweep/1"
 SEARCH_LEAST_S = 10.0
 
 
@@ -96,59 +104,84 @@ class Sweep:
     flags: SweepFlags
     progress: SweepProgress
     given_folder: str | None
-    stop_wanted: bool = False
+    stop: Stopper = field(default_factory=Stopper)
 
     def run(self, system: str | None, power: str | None, *, dry_run: bool) -> int:
         """All of it; the exit code."""
-        bench = self.bench()
-        if dry_run:
-            return self.dry(bench)
-        facts = bench.probe()
-        conditions = conditions_of(bench, facts)
-        if bench.settings.sweep.points is not None or bench.settings.sweep.c_max is not None:
-            self.planned(bench, conditions)  # what cannot be planned is refused before a folder is made
-        folder = Path(self.given_folder) if self.given_folder else self.new_folder(bench)
-        descriptions = {SYSTEM: checked_system(system), POWER: checked_power(power, bench)}
-        with open_journal(folder, _wall, self.progress.say) as journal:
+        self.progress.stopping = self.stop.want
+        with self.stop.installed():
+            with self.stop.breakable():
+                bench = self.bench()
+                if dry_run:
+                    return self.dry(bench)
+                descriptions = {SYSTEM: checked_system(system), POWER: checked_power(power, bench)}
+                self.check(bench)
+                # A sweep that is at work in the folder must not be disturbed: its lock comes before the first request.
+                facts = None if self.given_folder else bench.probe()
+                folder = Path(self.given_folder) if self.given_folder else self.new_folder(bench)
+            with open_journal(folder, _wall, self.progress.say) as journal:
+                bench.begun = True
+                return self.session(folder, journal, bench, conditions_of(bench, facts or bench.probe()), descriptions)
+
+    def session(
+        self, folder: Path, journal: Journal, bench: RunBench, conditions: Conditions,
+        descriptions: dict[str, bytes | None],
+    ) -> int:  # fmt: skip
+        """Plan and measure in a folder that this process holds; the exit code."""
+        try:
+            plan = self.plan(folder, journal, bench, conditions)
             for name, data in descriptions.items():
                 if data is not None:
                     write_atomically(folder / name, data)
-            try:
-                plan = self.plan(folder, journal, bench, conditions)
-            except Stopped as stop:
-                tell(f"stopped: {stop.reason}")
-                tell(f"go on with: wholecurve sweep --resume {folder}")
-                return stop.exit_code
             outcome = self.measure(plan, folder, journal, bench)
-            self.refresh(folder)
-            return self.show(outcome, plan, folder)
+        except Stopped as stop:
+            return self.show(_before_levels(stop, journal), folder)
+        except KeyboardInterrupt:
+            return self.show(_before_levels(stopped_by_user(), journal), folder)
+        except InputError:
+            raise
+        except Exception:
+            self.progress.close()
+            tell(f"go on with: wholecurve sweep --resume {folder}")
+            raise
+        self.refresh(folder)
+        return self.show(outcome, folder)
 
     # -- what is asked for ---------------------------------------------------------------------------------------------
 
     def bench(self) -> RunBench:
         """The bench, with settings from flags and file; of a resumed sweep from its own config.yaml."""
-        config = self.flags.config
-        if self.given_folder is not None:
-            if config is not None:
-                raise InputError("wanted --resume or --config, got both", hint="a sweep goes on with its own settings")
-            stored = Path(self.given_folder) / CONFIG_FILE
-            if not stored.is_file():
-                raise InputError(
-                    f"{self.given_folder} holds no sweep: it has no {CONFIG_FILE}",
-                    hint="give the folder that the sweep named at its start",
-                )
-            config = str(stored)
+        resumed = self.given_folder is not None
+        config = resumed_config(self.given_folder, self.flags) if self.given_folder else self.flags.config
         file = read_config(config, os.environ) if config is not None else None
         settings = settings_from(self.flags, file)
-        for note in check_settings(settings):
-            self.progress.say(f"note: {note}")
+        if resumed:
+            resumed_files(settings)
+        notes = check_settings(settings)
         warnings = file.warnings if file is not None else ()
-        for warning in warnings:
-            self.progress.say(f"note: {warning}")
+        for note in (*([] if resumed else notes), *warnings):  # a resumed sweep has said so at its start
+            self.progress.say(f"note: {note}")
         rules = rules_of(settings.rules)
         name = settings.rules.benchmark
         kind = Kind.SINGLE_TURN if name is None else rules.benchmarks.of(name).kind
-        return RunBench(settings, os.environ, rules, kind, load, load_tokenizer, self.progress.say, warnings)
+        return RunBench(
+            settings, os.environ, rules, kind, load, load_tokenizer, self.progress.say, warnings,
+            stopping=self.stop.want, breakable=self.stop.breakable,
+        )  # fmt: skip
+
+    def check(self, bench: RunBench) -> None:
+        """What cannot be planned is refused before anything is sent and before a folder is made."""
+        if self.given_folder and load_plan(Path(self.given_folder)):
+            return
+        found = None
+        if not self.known(bench):
+            next_trial((), start=self.first_trial(bench), most=HIGHEST_TRIAL, limits=search_limits(bench.settings))
+            found = HIGHEST_TRIAL, "the highest that may be found"
+        self.planned(bench, conditions_of(bench, Facts(None)), found)
+
+    def known(self, bench: RunBench) -> bool:
+        """Whether the levels follow from the settings, without a search."""
+        return bench.settings.sweep.points is not None or bench.settings.sweep.c_max is not None
 
     def new_folder(self, bench: RunBench) -> Path:
         """The campaign's folder, made now, with the settings in it."""
@@ -163,23 +196,21 @@ class Sweep:
 
     def dry(self, bench: RunBench) -> int:
         """Show what would be done. Opens no connection and writes nothing."""
-        from wholecurve.sweep import Facts
-
-        conditions = conditions_of(bench, Facts(None))
-        sweep = bench.settings.sweep
-        if sweep.points is None and sweep.c_max is None:
-            print(
-                "C_max is not given, so a search comes first: levels are doubled from "
-                f"{self.first_trial(bench)} until throughput grows by less than 3 % or a stated limit is broken, then "
-                "the bracket is halved; a trial takes ten answers per slot and 10 s at least.\nThe levels follow "
-                "from it. With --c-max N or --points the plan can be shown now."
-            )
-            return 0
-        plan, words = self.planned(bench, conditions)
+        stored = load_plan(Path(self.given_folder)) if self.given_folder else None
+        if stored is not None and self.given_folder:
+            folder = Path(self.given_folder)
+            lines = list(resume_lines(stored, read_journal(folder / JOURNAL_FILE).entries, folder))
+            document = stored.to_json()
+        elif self.known(bench):
+            plan, words = self.planned(bench, conditions_of(bench, Facts(None)))
+            lines, document = list(plan_lines(plan, bench.rules, words)), plan.to_json()
+        else:
+            self.check(bench)
+            lines, document = [search_words(self.first_trial(bench))], search_json(bench, self.first_trial(bench))
         if self.flags.json:
-            sys.stdout.write(dumps_strict(plan.to_json()).decode())
-            return 0
-        print("\n".join(plan_lines(plan, bench.rules, words)))
+            sys.stdout.write(dumps_strict(document).decode() + "\n")
+        else:
+            print("\n".join(lines))
         return 0
 
     def plan(self, folder: Path, journal: Journal, bench: RunBench, conditions: Conditions) -> CampaignPlan:
@@ -188,10 +219,12 @@ class Sweep:
         if self.given_folder is not None:
             plan = resume(folder, journal, conditions, tool=TOOL)
             if plan is None:
-                self.progress.say("the sweep was stopped before its levels were chosen; the search goes on")
+                self.progress.say("the sweep was stopped before its levels were chosen; that comes now")
         else:
             begin(journal, conditions, tool=TOOL)
         if plan is not None:
+            for line in resume_lines(plan, journal.entries, folder):
+                self.progress.say(line)
             bench.curve = _curve_of(bench.settings, plan)
             return plan
         plan, words = self.planned(bench, conditions, self.search(folder, journal, bench, conditions), journal)
@@ -232,9 +265,9 @@ class Sweep:
 
     def search(self, folder: Path, journal: Journal, bench: RunBench, conditions: Conditions) -> tuple[int, str] | None:
         """(C_max, why), if nobody gave one. Raises Stopped; InputError where no curve can be built on what is found."""
-        sweep = bench.settings.sweep
-        if sweep.points is not None or sweep.c_max is not None:
+        if self.known(bench):
             return None
+        sweep = bench.settings.sweep
         least_s = min(SEARCH_LEAST_S, *bench.rules.durations.minimum_s.values())
         found, _trials = run_search(
             folder, bench, journal, conditions.endpoint, start=self.first_trial(bench), most=HIGHEST_TRIAL,
@@ -250,10 +283,15 @@ class Sweep:
         return Surroundings(
             say=self.progress.say,
             now=lambda: monotonic_ns() / NS_PER_S,
-            sleep=time.sleep,
-            interrupted=lambda: self.stop_wanted,
+            sleep=self.sleep,
+            interrupted=lambda: self.stop.wanted,
             wait_endpoint_s=settings.sweep.wait_endpoint / NS_PER_S,
         )
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, unless the user wants the end."""
+        with self.stop.breakable():
+            time.sleep(seconds)
 
     def measure(self, plan: CampaignPlan, folder: Path, journal: Journal, bench: RunBench) -> CampaignOutcome:
         """Every point that is not valid yet; the curve and its reports are made anew after each."""
@@ -272,95 +310,46 @@ class Sweep:
         try:
             self.progress.show(view)
         except InterruptedRun:
-            self.stop_wanted = True
+            self.stop.want()
 
     def refresh(self, folder: Path) -> None:
         """curve.json and the reports, in a process of their own. What cannot be written is said, and costs no point."""
         try:
-            for note in apart(lambda _send: write_campaign_files(folder), {}, folder.name):
+            for note in apart(lambda _send: write_campaign_files(folder), {}, folder.name, self.stop.want):
                 self.progress.say(f"note: {note}")
         except InterruptedRun:
-            self.stop_wanted = True
+            self.stop.want()
         except WholecurveError as error:
             self.progress.say(f"the reports could not be made: {error.message}")
+        except Exception as error:  # noqa: BLE001 - a fault of a report must not end hours of measuring
+            self.progress.say(
+                f"the reports could not be made ({type(error).__name__}); the runs are kept, and "
+                f"`wholecurve report {folder}` makes them again"
+            )
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
-    def show(self, outcome: CampaignOutcome, plan: CampaignPlan, folder: Path) -> int:
+    def show(self, outcome: CampaignOutcome, folder: Path) -> int:
         """The curve on stdout, and how the sweep ended on stderr."""
         self.progress.close()
         if self.flags.json:
-            sys.stdout.write(dumps_strict(_outcome_json(outcome, folder)).decode())
+            sys.stdout.write(dumps_strict(outcome_json(outcome, folder)).decode() + "\n")
         elif not self.flags.quiet and outcome.done:
-            print_campaign(folder)
+            try:
+                print_campaign(folder)
+            except WholecurveError as error:
+                tell(f"the report cannot be shown: {error.message}")
         sys.stdout.flush()
-        for line in closing_lines(outcome, folder):
+        for line in closing_lines(outcome, folder, quiet=self.flags.quiet):
             tell(line)
         return outcome.exit_code
 
 
-def closing_lines(outcome: CampaignOutcome, folder: Path) -> Iterator[str]:
-    """How it ended, what is missing, and the next step."""
-    if outcome.reason:
-        yield f"{outcome.state.value}: {outcome.reason}"
-    if outcome.invalid:
-        yield f"not valid: {', '.join(outcome.invalid)}"
-    if outcome.missing:
-        yield f"missing: {', '.join(outcome.missing)}"
-    for sentence in outcome.differences:
-        yield f"not the same at every point: {sentence}"
-    if outcome.state is not CampaignState.COMPLETE:
-        yield f"go on with: wholecurve sweep --resume {folder}"
-    if outcome.done:
-        yield f"the report: {folder / HTML}"
-
-
-def _outcome_json(outcome: CampaignOutcome, folder: Path) -> dict[str, Any]:
-    import orjson
-
-    curve = folder / "curve.json"
-    return {
-        "schema": SCHEMA,
-        "state": outcome.state.value,
-        "reason": outcome.reason or None,
-        "done": list(outcome.done),
-        "invalid": list(outcome.invalid),
-        "missing": list(outcome.missing),
-        "differences": list(outcome.differences),
-        "folder": folder.name,
-        "curve": orjson.loads(curve.read_bytes()) if curve.is_file() else None,
-    }
-
-
-def checked_system(path: str | None) -> bytes | None:
-    """The bytes of a system description, checked to be a JSON object. Raises InputError."""
-    return None if path is None else _object(path, "--system")[0]
-
-
-def checked_power(path: str | None, bench: RunBench) -> bytes | None:
-    """The bytes of a power description that the rules can add up. Raises InputError with everything against it."""
-    if path is None:
-        return None
-    from wholecurve.power import parse_power, provisioned
-
-    data, found = _object(path, "--power")
-    provisioned(parse_power(found, bench.rules.power), bench.rules.power)
-    return data
-
-
-def _object(path: str, flag: str) -> tuple[bytes, dict[str, Any]]:
-    import orjson
-
-    try:
-        data = Path(path).read_bytes()
-        found = orjson.loads(data)
-    except OSError as error:
-        raise InputError(f"{flag}: {path} cannot be read: {error.strerror}") from None
-    except orjson.JSONDecodeError:
-        raise InputError(f"{flag}: {path} is not valid JSON") from None
-    if not isinstance(found, dict):
-        raise InputError(f"{flag}: wanted a JSON object in {path}")
-    return data, found
+def _before_levels(stop: Stopped, journal: Journal) -> CampaignOutcome:
+    """The end of a sweep that was stopped before its levels were chosen, noted."""
+    with contextlib.suppress(MeasureError):  # a full disk: the journal then ends with the last thing that was done
+        journal.note("interrupted", state=stop.state.value, why=stop.reason, done=[], invalid=[], missing=[])
+    return CampaignOutcome(stop.state, (), (), (), stop.reason, (), stop.exit_code)
 
 
 def _curve_of(settings: Settings, plan: CampaignPlan) -> Curve:

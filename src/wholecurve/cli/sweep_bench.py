@@ -6,22 +6,25 @@ Every run is made in a process of its own (run/apart.py), with data sets and tok
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from wholecurve import __version__
 from wholecurve.config import CurvePlace, Resolved, Settings, resolve
 from wholecurve.config.inputs import LoadTokenizer, ReadDataset
-from wholecurve.model.errors import InterruptedRun, SetupError
+from wholecurve.config.rows import rows_of
+from wholecurve.config.schema import DatasetSettings
+from wholecurve.model.errors import InterruptedRun, MeasureError, SetupError
 from wholecurve.model.plan import Pattern, Plan, Secrets
 from wholecurve.model.record import FailureKind, RunState
 from wholecurve.model.strict_json import dumps_strict
 from wholecurve.model.units import NS_PER_S
 from wholecurve.rules import Kind, RuleSet, regions, shortest_s
 from wholecurve.run import RunResult
-from wholecurve.run.apart import measure_apart
+from wholecurve.run.apart import ChildEnded, measure_apart
 from wholecurve.run.files import tool_commit
 from wholecurve.run.probe import Wanted, glance
 from wholecurve.sweep import Facts, Level, Live, PointOrder, PointOutcome, Trial, TrialStop, trial_faults
@@ -32,6 +35,8 @@ LOST_KINDS = frozenset(
     kind.value for kind in (FailureKind.CONNECT_REFUSED, FailureKind.CONNECT_TIMEOUT, FailureKind.CONNECT_FAILED)
 )
 """Failures that say the endpoint was not there, rather than that it refused."""
+DISK_FAULT = "records could not be written"
+"""What the reason of a run that a full disk ended begins with (run/supervise.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,12 @@ class Curve:
 
 @dataclass(slots=True)
 class RunBench:
-    """`Bench` and `SearchBench` of a sweep. `curve` is set once the levels are known."""
+    """`Bench` and `SearchBench` of a sweep. `curve` is set once the levels are known.
+
+    begun: the sweep has a model list to compare with, so that a model that is gone is a change of the endpoint rather
+    than an endpoint that is not there. stopping: told when the user ends a run. breakable: around what the user's
+    signal may break off.
+    """
 
     settings: Settings
     environ: Mapping[str, str]
@@ -56,30 +66,39 @@ class RunBench:
     say: Callable[[str], None]
     warnings: tuple[str, ...] = ()
     curve: Curve | None = None
+    begun: bool = False
+    stopping: Callable[[], None] = lambda: None
+    breakable: Callable[[], AbstractContextManager[None]] = nullcontext
     _known: dict[str, Any] = field(default_factory=dict)
 
     # -- the endpoint --------------------------------------------------------------------------------------------------
 
     def probe(self) -> Facts:
         """Ask the endpoint which models it serves and for one small answer. SetupError when it does not give them."""
+        with self.breakable():
+            return self._probe()
+
+    def _probe(self) -> Facts:
         plan, secrets = self._first()
         wanted = Wanted(plan.endpoint, secrets, plan.endpoint.model, plan.endpoint.dialect, GLANCE_TIMEOUT_NS)
         report = glance(wanted)
         models = report.facts.get("models")
         listed = None if models is None else tuple(sorted(models))
-        if not report.ready and not (report.facts.get("problem") == "model_missing" and self.curve is not None):
+        if not report.ready and not (report.facts.get("problem") == "model_missing" and self.begun):
             problem = next(one for one in report.findings if one.grade.value == "problem")
-            raise SetupError(f"the endpoint does not answer: {problem.figure}", hint=problem.remedy)
+            raise SetupError(problem.figure, hint=problem.remedy)
         return Facts(listed, report.facts.get("server") or None)
 
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def measure(self, order: PointOrder, folder: Path, show: Live) -> PointOutcome:
         """One point of the plan."""
-        result = measure_apart(
-            self.resolved(order.level, order.salt_word, order.accuracy), folder, show=show, say=self.say
-        )
-        return outcome_of(result)
+        with self.breakable():
+            resolved = self.resolved(order.level, order.salt_word, order.accuracy)
+        try:
+            return outcome_of(self._run(resolved, folder, show))
+        except ChildEnded as error:
+            return PointOutcome(RunState.FAILED, False, (error.message,), exit_code=error.exit_code)
 
     def trial(self, concurrency: int, stop: TrialStop, folder: Path, show: Live) -> Trial:
         """One short run of the search. InterruptedRun if the user stopped it."""
@@ -95,10 +114,17 @@ class RunBench:
                 )
             }
         )  # fmt: skip
-        result = measure_apart(self._resolve(settings, CurvePlace()), folder, show=show, say=self.say)
+        with self.breakable():
+            resolved = self._resolve(settings, CurvePlace())
+        result = self._run(resolved, folder, show)
         if result.state is RunState.INTERRUPTED:
             raise InterruptedRun(result.reason or "interrupted")
+        if fault := fault_of_disk(result):
+            raise MeasureError(fault, hint="Make room, and go on with --resume.")
         return trial_of(concurrency, result)
+
+    def _run(self, resolved: Resolved, folder: Path, show: Live) -> RunResult:
+        return measure_apart(resolved, folder, show=show, say=self.say, stopping=self.stopping)
 
     @property
     def salt_base(self) -> str:
@@ -144,6 +170,8 @@ class RunBench:
         return self.settings.model_copy(update={"load": load})
 
     def _resolve(self, settings: Settings, place: CurvePlace) -> Resolved:
+        asked = settings.dataset, settings.warmup
+        settings = self._made_once(settings)
         resolved = resolve(
             settings, environ=self.environ, read_dataset=self._read, load_tokenizer=self._tokenizer,
             warnings=self.warnings, place=place, say=self.say,
@@ -151,7 +179,8 @@ class RunBench:
         from wholecurve.accuracy import check_expected
 
         check_expected(resolved.plan, resolved.expected)
-        return resolved
+        given = resolved.settings.model_copy(update={"dataset": asked[0], "warmup": asked[1]})
+        return replace(resolved, settings=given)
 
     def _first(self) -> tuple[Plan, Secrets]:
         """Endpoint and keys, as the first run resolved them."""
@@ -180,8 +209,29 @@ class RunBench:
     def _read(self, path: str, **options: Any) -> Any:
         key = f"{path}\n{sorted(options.items())!r}"
         if key not in self._known:
-            self._known[key] = self.read_dataset(path, **options)
+            made = self._known.get(path)
+            self._known[key] = made if made is not None else self.read_dataset(path, **options)
         return self._known[key]
+
+    def _made_once(self, settings: Settings) -> Settings:
+        """The settings with every set of synthetic rows as a file that `_read` knows: making them can take minutes."""
+        found = settings.model_copy(update={"dataset": self._as_file(settings.dataset, "dataset")})
+        if found.warmup.dataset is None:
+            return found
+        rows = self._as_file(found.warmup.dataset, "warmup.dataset")
+        return found.model_copy(update={"warmup": found.warmup.model_copy(update={"dataset": rows})})
+
+    def _as_file(self, dataset: DatasetSettings, key: str) -> DatasetSettings:
+        if dataset.synthetic is None or dataset.path is not None:
+            return dataset
+        place = f"synthetic\n{dataset.synthetic!r}"
+        if place not in self._known:
+            asked = self.settings.tokenizer
+            tokenizer = None
+            if asked.path is not None:
+                tokenizer = self._tokenizer(asked.path, trust_remote_code=asked.trust_remote_code)
+            self._known[place] = rows_of(dataset, key, self.settings, self.read_dataset, tokenizer, self.say)
+        return dataset.model_copy(update={"synthetic": None, "path": place})
 
     def _tokenizer(self, path: str, *, trust_remote_code: bool) -> Any:
         key = f"tokenizer\n{path}"
@@ -199,8 +249,6 @@ def outcome_of(result: RunResult) -> PointOutcome:
         invalid.append("client-limited: " + "; ".join(reasons))
     official = (summary.get("official") or {}).get("figures") or {}
     steady = summary.get("steady_state")
-    kinds = {kind["kind"] for kind in (summary.get("failures") or {}).get("kinds") or ()}
-    gone = result.state is RunState.FAILED and "endpoint is gone" in (result.reason or "")
     return PointOutcome(
         state=result.state,
         valid=not invalid and result.state is RunState.COMPLETE,
@@ -208,9 +256,23 @@ def outcome_of(result: RunResult) -> PointOutcome:
         figures={key: _figure(official.get(key)) for key in JOURNAL_FIGURES},
         steady=None if steady is None else {key: steady.get(key) for key in ("status", "verdict", "basis", "reason")},
         exit_code=result.exit_code,
-        endpoint_lost=gone or (bool(invalid) and bool(kinds & LOST_KINDS)),
+        endpoint_lost=endpoint_lost(result, invalid),
         facts=facts_of(summary),
+        stop=fault_of_disk(result) or "",
     )
+
+
+def endpoint_lost(result: RunResult, invalid: Sequence[str]) -> bool:
+    """Whether a run is not valid because the endpoint went away under it."""
+    kinds = {kind["kind"] for kind in (result.summary.get("failures") or {}).get("kinds") or ()}
+    gone = result.state is RunState.FAILED and "endpoint is gone" in (result.reason or "")
+    return gone or (bool(invalid) and bool(kinds & LOST_KINDS))
+
+
+def fault_of_disk(result: RunResult) -> str | None:
+    """Why records could not be written, if that ended a run: no other run would fare better."""
+    reason = result.reason or ""
+    return reason if result.state is RunState.FAILED and reason.startswith(DISK_FAULT) else None
 
 
 def facts_of(summary: Mapping[str, Any]) -> dict[str, str]:
@@ -240,6 +302,7 @@ def trial_of(concurrency: int, result: RunResult) -> Trial:
     return Trial(
         concurrency, total["system_tps"], total["tps_per_user"], total["ttft_p90_ns"], total["qps"],
         total["latency_p90_ns"], tuple(invalid), (summary.get("health") or {}).get("verdict") == "client-limited",
+        endpoint_lost(result, invalid),
     )  # fmt: skip
 
 

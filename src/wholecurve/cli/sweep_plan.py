@@ -13,9 +13,11 @@ from wholecurve.config import Settings, dump_settings
 from wholecurve.curve import Limit, limits_of
 from wholecurve.model.errors import InputError
 from wholecurve.model.plan import PhaseKind
-from wholecurve.model.units import NS_PER_S, show_duration
+from wholecurve.model.units import NS_PER_S, show_duration, show_percent
 from wholecurve.rules import Kind, RuleSet
 from wholecurve.sweep import (
+    CAMPAIGN_SCHEMA,
+    GROWTH,
     CampaignPlan,
     Conditions,
     Estimate,
@@ -113,6 +115,22 @@ def search_limits(settings: Settings) -> tuple[Limit, ...]:
             interactivity_tps=sweep.interactivity,
         )
     )
+
+
+def search_words(first: int) -> str:
+    """What a search does, where no plan can be shown yet."""
+    return (
+        f"C_max is not given, so a search comes first: levels are doubled from {first} until throughput grows by less "
+        f"than {show_percent(GROWTH, 0)} or a stated limit is broken, then the bracket is halved; a trial takes ten "
+        "answers per slot and 10 s at least.\n"
+        "The levels follow from it. With --c-max N or --points the plan can be shown now."
+    )
+
+
+def search_json(bench: RunBench, first: int) -> dict[str, Any]:
+    """The same for `--json`."""
+    search = {"first": first, "highest": HIGHEST_TRIAL, "limits": list(search_limits(bench.settings))}
+    return {"schema": CAMPAIGN_SCHEMA, "search": search}
 
 
 def work_of(settings: Settings, bench: RunBench) -> Work:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
 
 from wholecurve.cli.progress import Lines, bar, counts, rates
-from wholecurve.model.errors import WholecurveError
 from wholecurve.model.units import NS_PER_S, show_duration
 from wholecurve.run.apart import Send, apart
 from wholecurve.sweep import SweepView
@@ -28,7 +28,10 @@ LEAST_LINES = 22
 
 
 class SweepProgress:
-    """Shows a sweep on a stream. `say` is a line that stays; `show` one look at the whole."""
+    """Shows a sweep on a stream. `say` is a line that stays; `show` one look at the whole.
+
+    `stopping` is called when the user wants the end while the curve is drawn.
+    """
 
     def __init__(self, stream: IO[str], *, quiet: bool) -> None:
         self._quiet = quiet
@@ -39,6 +42,7 @@ class SweepProgress:
         self._drawn: tuple[object, ...] = ()
         self._plot = ""
         self._doing = ""
+        self.stopping: Callable[[], None] = lambda: None
 
     def say(self, text: str) -> None:
         """A sentence that stays."""
@@ -90,7 +94,7 @@ class SweepProgress:
         asked = (view.points, columns)
         if asked != self._drawn:
             self._drawn = asked
-            self._plot = _plotted(view, min(columns, WIDEST))
+            self._plot = _plotted(view, min(columns, WIDEST), self.stopping)
         return self._plot
 
 
@@ -122,7 +126,7 @@ def of_run(live: Live | None) -> list[str]:
     return [f"{live.phase} {bar(live.share_done)} {counts(live)}", rates(live)]
 
 
-def _plotted(view: SweepView, width: int) -> str:
+def _plotted(view: SweepView, width: int, stopping: Callable[[], None]) -> str:
     rows = [
         {"concurrency": level, "system_tps": tps, "tps_per_user": user}
         for level, tps, user in view.points
@@ -137,6 +141,6 @@ def _plotted(view: SweepView, width: int) -> str:
         return plot_text(rows, width, PLOT_LINES)
 
     try:
-        return str(apart(work, {}, "the plot"))
-    except WholecurveError:
-        return ""  # a curve on the way is a comfort, no result
+        return str(apart(work, {}, "the plot", stopping))
+    except Exception:  # noqa: BLE001 - a curve on the way is a comfort, no result
+        return ""

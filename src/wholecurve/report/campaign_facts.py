@@ -9,9 +9,11 @@ from typing import Any, Final
 from wholecurve.model.curve import Curve
 from wholecurve.model.point import PointKind
 from wholecurve.model.units import NS_PER_S
-from wholecurve.report.campaign_journal import Turn, turns
+from wholecurve.report.campaign_journal import Turn, differences_of, same_everywhere, turns
+from wholecurve.report.campaign_load import Salted, hold_said, salt_pairs, trial_pairs, warmup_pairs
 from wholecurve.report.campaign_points import PointView
 from wholecurve.report.reading import (
+    NOT_MEASURED,
     at,
     clean,
     count,
@@ -28,6 +30,7 @@ from wholecurve.report.reading import (
 )  # fmt: skip
 from wholecurve.report.view import Row as Pair
 
+NONE: Final = "none"
 RECOMPUTE: Final = "wholecurve report FOLDER --recompute"
 HASH_SHOWN: Final[int] = 13
 NAME_SHOWN: Final[int] = 160
@@ -52,7 +55,7 @@ def subject_of(curve: Curve, plan: Mapping[str, Any]) -> tuple[Pair, ...]:
         ("rules", _rules(curve, plan)),
         ("endpoint", ", ".join(texts(plan, "endpoint", "urls")) or unmeasured("the plan does not name it")),
         ("system", _size(curve)),
-        ("data set", ", ".join(_dataset(one) for one in items(plan, "datasets")) or _hash(who.data_set_hash)),
+        ("data set", "; ".join(_dataset(one) for one in items(plan, "datasets")) or _hash(who.data_set_hash)),
         ("tokenizer", _tokenizer(curve, plan)),
         ("campaign", known(at(plan, "name") or who.submission) + _begun(plan)),
     )
@@ -103,12 +106,17 @@ def blocks_of(
     summaries: Mapping[str, Mapping[str, Any]],
     power: Mapping[str, Any] | None,
     system: Mapping[str, Any] | None,
+    plans: Mapping[str, Mapping[str, Any]],
+    salted: Salted,
 ) -> tuple[Block, ...]:
     """Every block that has something to say."""
     first = next((summaries[one.label] for one in points if one.label in summaries), {})
     found = (
-        Block("Order of the points, as measured", tuple(_order(entries))),
-        Block("How the load was made", tuple(_load(plan, first))),
+        Block("Search for C_max", tuple(trial_pairs(entries))),
+        Block("Order of the points, as measured", tuple(_order(entries, points))),
+        Block("How the load was made", (*_load(plan, plans), *salt_pairs(salted, plan, plans))),
+        Block("Warm-up, as declared", tuple(warmup_pairs(points, summaries))),
+        Block("The same at every point", tuple(_same(entries))),
         Block("Rules", tuple(_pairs(mapping(plan, "rules")))),
         Block("Endpoint", tuple(_pairs(mapping(plan, "endpoint")))),
         Block("Data sets and tokenizer", tuple(_work(curve, plan))),
@@ -120,9 +128,15 @@ def blocks_of(
     return tuple(block for block in found if block.pairs)
 
 
-def _order(entries: Sequence[Mapping[str, Any]]) -> Iterator[Pair]:
-    for place, turn in enumerate(turns(entries), 1):
-        yield f"{place}. {turn.label or 'unnamed'}{_again(turn)}", _turn(turn)
+def _order(entries: Sequence[Mapping[str, Any]], points: Sequence[PointView]) -> Iterator[Pair]:
+    """Every measuring in its order. How long the one that a point is made of was extended stands in its run's files."""
+    extended = {one.label: one.extension for one in points if one.extension}
+    found = turns(entries)
+    kept = {turn.label: place for place, turn in enumerate(found) if turn.repeat <= 1}
+    for place, turn in enumerate(found):
+        own = extended.get(turn.label, "") if kept.get(turn.label) == place else ""
+        said = duration(turn.extended_ns) if turn.extended_ns else own
+        yield f"{place + 1}. {turn.label or 'unnamed'}{_again(turn)}", _turn(turn, said)
 
 
 def _again(turn: Turn) -> str:
@@ -131,27 +145,33 @@ def _again(turn: Turn) -> str:
     )
 
 
-def _turn(turn: Turn) -> str:
+def _turn(turn: Turn, extended: str) -> str:
     parts = [f"started {turn.started or 'not known'}"]
     parts += [f"took {duration(turn.taken_ns)}"] if turn.taken_ns is not None else []
-    parts += [f"extended by {duration(turn.extended_ns)}"] if turn.extended_ns else []
+    parts += [f"extended by {extended}"] if extended else []
     parts += [f"{duration(turn.gap_ns)} after the one before"] if turn.gap_ns is not None else []
     return ", ".join([*parts, turn.state or "state not known"])
 
 
-def _load(plan: Mapping[str, Any], summary: Mapping[str, Any]) -> Iterator[Pair]:
-    salted = at(summary, "workload", "salt") or at(plan, "settings", "load", "salt")
+def _same(entries: Sequence[Mapping[str, Any]]) -> Iterator[Pair]:
+    yield from same_everywhere(entries)
+    yield from (("NOT the same", said) for said in differences_of(entries))
+
+
+def _load(plan: Mapping[str, Any], plans: Mapping[str, Mapping[str, Any]]) -> Iterator[Pair]:
     idle, extra = number(at(plan, "idle_gap_s")), number(at(plan, "max_extra_s"))
+    longest = hold_said(plans) or (NONE if extra is None else duration(extra * NS_PER_S))
+    why = at(plan, "c_max_why")
     yield "order of the points", ", ".join(texts(plan, "order")) or unmeasured()
     yield "order drawn with seed", known(at(plan, "order_seed"))
     yield "idle time between points", unmeasured() if idle is None else duration(idle * NS_PER_S)
     yield "measured per level", known(at(plan, "repeats"))
-    yield "a point is extended by at most", unmeasured() if extra is None else duration(extra * NS_PER_S)
-    yield "seed set", known(at(plan, "seed_set"), "no seed set of the rules")
-    yield "target cohort", known(at(plan, "target_cohort"))
-    yield "highest concurrency", f"{known(at(plan, 'c_max'))}, {_found(at(plan, 'c_max_found'))}"
-    yield "salt in the prompts", known(salted, "no salt stated: the endpoint may have cached prompts")
-    yield from ((f"warm-up {name}", value) for name, value in _pairs(mapping(summary, "workload", "warmup")))
+    yield "a point is extended by at most", longest
+    yield "seed set", clean(at(plan, "seed_set") or "none of the rules")
+    yield "target cohort", clean(at(plan, "target_cohort") or "none stated")
+    origin = clean(why) if why else _found(at(plan, "c_max_found"))
+    yield "highest concurrency", f"{known(at(plan, 'c_max'), 'no levels were chosen yet')}, {origin}"
+    yield from ((f"level {known(at(one, 'label'))}", known(at(one, "why"))) for one in items(plan, "levels"))
 
 
 def _found(found: object) -> str:
@@ -167,8 +187,10 @@ def _work(curve: Curve, plan: Mapping[str, Any]) -> Iterator[Pair]:
         yield f"data set {known(at(one, 'name'))}", f"{count(at(one, 'rows'))} rows, sha256 {known(at(one, 'sha256'))}"
     if not items(plan, "datasets"):
         yield "data set", f"sha256 {known(curve.identity.data_set_hash)}"
-    yield "tokenizer", known(at(plan, "tokenizer", "name"))
-    yield "tokenizer, sha256", known(at(plan, "tokenizer", "sha256") or curve.identity.tokenizer_hash)
+    yield "tokenizer", _tokenizer(curve, plan)
+    mark = at(plan, "tokenizer", "sha256") or curve.identity.tokenizer_hash
+    if mark:
+        yield "tokenizer, sha256", known(mark)
 
 
 def _instrument(summary: Mapping[str, Any]) -> Iterator[Pair]:
@@ -196,6 +218,6 @@ def _power(curve: Curve, power: Mapping[str, Any] | None) -> Iterator[Pair]:
 
 
 def _pairs(value: Mapping[str, Any]) -> list[Pair]:
-    found = list(flat(redacted(value)))
+    found = [(name, shown) for name, shown in flat(redacted(value)) if shown != NOT_MEASURED]
     more = [("…", f"{len(found) - MANY} more in the files")] if len(found) > MANY else []
     return found[:MANY] + more

@@ -36,7 +36,10 @@ EVENTS: Final[Mapping[str, str]] = {
 _TURNING: Final = ("created", "resumed", "point_started", "finished", "interrupted")
 """Events after which a campaign is in another state."""
 
-_NAMED: Final[frozenset[str]] = frozenset({"at", "event", "label", "attempt", "repeat", "schema", "figures", "steady"})
+_NAMED: Final[frozenset[str]] = frozenset(
+    {"at", "event", "label", "attempt", "repeat", "schema", "figures", "steady", "conditions", "facts"}
+)
+"""Keys that are not shown in a line of the journal: they stand elsewhere in the report."""
 _LONGEST: Final = 60
 
 
@@ -137,23 +140,53 @@ def missing_levels(
             continue
         why = barred.get(label) or "; ".join(texts(ends.get(label), "invalid")) or "not measured"
         found.append(Missing(label, why))
-    return tuple(found)
+    labels = {clean(at(level, "label") or "", _LONGEST) for level in items(plan, "levels")}
+    return (*found, *_missing_repeats(entries, labels))
 
 
-def state_of(entries: Sequence[Mapping[str, Any]], missing: Sequence[Missing], *, measured: bool) -> tuple[str, str]:
-    """(state, sentence): complete, incomplete, interrupted, or unfinished. measured: there is a point."""
+def _missing_repeats(entries: Sequence[Mapping[str, Any]], labels: set[str]) -> list[Missing]:
+    """Repeats that the last session of the sweep ended without, such as `r4-2`; levels are told of already."""
+    last = next((one for one in reversed(entries) if at(one, "event") in ("finished", "interrupted")), {})
+    return [
+        Missing(clean(name, _LONGEST), why)
+        for key, why in (("invalid", "not valid"), ("missing", "not measured"))
+        for name in texts(last, key)
+        if clean(name, _LONGEST).rpartition("-")[0] in labels
+    ]
+
+
+def state_of(
+    entries: Sequence[Mapping[str, Any]], missing: Sequence[Missing], *, measured: bool, planned: bool = True
+) -> tuple[str, str]:
+    """(state, sentence): complete, incomplete, interrupted, unfinished, or empty. measured: there is a point. planned:
+    there are levels to measure."""
     last = next((str(at(entry, "event")) for entry in reversed(entries) if at(entry, "event") in _TURNING), "finished")
     goes_on = f"Go on with: {RESUME}"
+    if last != "finished" and not planned and not measured:
+        search = "The search for C_max has not come to its end, so no levels are chosen yet"
+        return ("interrupted" if last == "interrupted" else "unfinished"), f"{search}. {goes_on}"
     if last == "finished":
         if not (measured or missing):
             return "empty", f"Nothing was measured. {goes_on}"
         if not missing:
             return "complete", "Everything planned was measured, and every point counts."
-        levels = "level has" if len(missing) == 1 else "levels have"
-        return "incomplete", f"{len(missing)} planned {levels} no point that counts. {goes_on}"
+        points = "run is" if len(missing) == 1 else "runs are"
+        return "incomplete", f"{len(missing)} planned {points} missing, or of no account. {goes_on}"
     if last == "interrupted":
         return "interrupted", f"The campaign was stopped; what was measured until then is here. {goes_on}"
     return "unfinished", f"The journal has no end: it goes on, or was killed. {goes_on}"
+
+
+def same_everywhere(entries: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    """(fact, value) of what has to be the same at every point, as the first point that ended had it."""
+    first = next((mapping(one, "facts") for one in entries if mapping(one, "facts")), {})
+    return tuple((clean(name, 60), clean(value)) for name, value in first.items())
+
+
+def differences_of(entries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Sentences on what was not the same at every point, as the campaign's end has them."""
+    last = next((one for one in reversed(entries) if at(one, "event") == "finished"), {})
+    return texts(last, "differences")
 
 
 def number_of_extension(value: object) -> float | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from wholecurve.curve import DERIVED, OFFICIAL, Row, c_bounds, ceiling, levels
 from wholecurve.model.curve import Curve
 from wholecurve.model.names import NAMES
+from wholecurve.report.campaign_accuracy import FAILED, PASSED, worst
 from wholecurve.report.reading import NOT_MEASURED, clean, duration, rate, share
+
+if TYPE_CHECKING:
+    from wholecurve.report.campaign_points import PointView
 
 KNEE_DEFINITION: Final = (
     "The measured level where throughput lies farthest above the straight line from the first level to the level of "
@@ -63,10 +67,12 @@ def knee_of(rows: Sequence[Row]) -> Knee | None:
     return Knee(rising[best]["concurrency"], rising[best]["system_tps"], above[best])
 
 
-def cards_of(curve: Curve, rows: Sequence[Row], knee: Knee | None) -> tuple[Card, ...]:
-    """Range, best throughput, best interactivity, knee, Offline, and per kW if power is known, in this order."""
-    found = [_range(curve, rows), _best_system(rows), _best_speed(curve, rows), _knee(knee, rows), _offline(rows)]
-    return (*found, _per_kw(rows))
+def cards_of(curve: Curve, rows: Sequence[Row], knee: Knee | None, points: Sequence[PointView]) -> tuple[Card, ...]:
+    """Range, best throughput, best interactivity, shortest wait, knee, Offline, per kW and accuracy, in this order."""
+    return (
+        _range(curve, rows), _best_system(rows), _best_speed(curve, rows), _best_wait(rows), _knee(knee, rows),
+        _offline(rows), _per_kw(rows), _accuracy(points),
+    )  # fmt: skip
 
 
 def _range(curve: Curve, rows: Sequence[Row]) -> Card:
@@ -106,6 +112,33 @@ def _best_speed(curve: Curve, rows: Sequence[Row]) -> Card:
     return _card(label, rate(best["interactivity_tps"], "tokens/s"), note, text)
 
 
+def _best_wait(rows: Sequence[Row]) -> Card:
+    found = [row for row in levels(rows) if row["ttft_p90_ns"] is not None]
+    label, text = "Lowest TTFT P90", f"{NAMES['ttft'].definition} Its 90th percentile over the answers of one level."
+    if not found:
+        return Card(label, NOT_MEASURED, "", _why(rows, "ttft_p90_ns"), text)
+    best = min(found, key=lambda row: (row["ttft_p90_ns"], row["concurrency"]))
+    note, last = f"at concurrency {best['concurrency']:,}", found[-1]
+    if last is not best:
+        note += f"; {duration(last['ttft_p90_ns'])} at {last['concurrency']:,}"
+    return _card(label, duration(best["ttft_p90_ns"]), note, text)
+
+
+def _accuracy(points: Sequence[PointView]) -> Card:
+    text = "Answers to questions whose answer is known, asked at the load of the point right after it was measured."
+    scored = [one for one in points if one.scores]
+    if not scored:
+        return Card("Accuracy", NOT_MEASURED, "", "no accuracy run belongs to this campaign", text)
+    verdicts = [worst(one.scores) for one in scored]
+    passed = verdicts.count(PASSED)
+    value = PASSED if passed == len(scored) else next(word for word in verdicts if word != PASSED)
+    if FAILED in verdicts:
+        value = FAILED
+    lowest = scored[verdicts.index(value)].scores[0]
+    note = f"at {passed if value == PASSED else verdicts.count(value)} of {len(scored)} points"
+    return Card("Accuracy", value, "", f"{note}; {lowest.label} {lowest.value}", text)
+
+
 def _knee(knee: Knee | None, rows: Sequence[Row]) -> Card:
     if knee is None:
         why = "throughput rises in a straight line, or over fewer than three levels"
@@ -120,7 +153,10 @@ def _offline(rows: Sequence[Row]) -> Card:
     if found["system_tps"] is None:
         return Card("Offline", NOT_MEASURED, "", clean(found["why"]), text)
     elected = {"elected": "elected: the point at C_max stands for it", "dedicated": "a dedicated run"}
-    return _card("Offline ceiling", rate(found["system_tps"], "tokens/s"), elected[found["offline"]], text)
+    note, best = elected[found["offline"]], max((row["system_tps"] or 0 for row in levels(rows)), default=0)
+    if best > found["system_tps"]:
+        return _card("Offline", rate(found["system_tps"], "tokens/s"), f"{note}, below the best level", text)
+    return _card("Offline ceiling", rate(found["system_tps"], "tokens/s"), note, text)
 
 
 def _per_kw(rows: Sequence[Row]) -> Card:

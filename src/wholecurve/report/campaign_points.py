@@ -11,6 +11,7 @@ from wholecurve.curve import Row
 from wholecurve.metrics import Columns
 from wholecurve.model.curve import Curve
 from wholecurve.model.point import Figure, Point, PointKind
+from wholecurve.report.campaign_accuracy import Score, scores_of
 from wholecurve.report.campaign_journal import attempts_of, number_of_extension
 from wholecurve.report.campaign_regions import Stretch, region_title
 from wholecurve.report.campaign_shapes import Shape, shape_of
@@ -38,8 +39,9 @@ STATUSES: Final[Mapping[str, str]] = {
 }
 """Coverage of a steady state (metrics.window_rules.Coverage) in words."""
 
+STEADY: Final = "steady"
 VERDICTS: Final[Mapping[str, str]] = {
-    "STEADY STATE": "steady",
+    "STEADY STATE": STEADY,
     "drifting_up": "drifts up",
     "drifting_down": "drifts down",
     "anomaly": "steady, then another level",
@@ -86,7 +88,7 @@ class PointView:
     attempts: str
     invalid: tuple[str, ...]
     notes: tuple[str, ...]
-    scores: tuple[Pair, ...]
+    scores: tuple[Score, ...]
     link: str
     ttft_shape: Shape | None
     tpot_shape: Shape | None
@@ -236,34 +238,13 @@ def _extension(summary: Mapping[str, Any], label: str, entries: Sequence[Mapping
     return ""
 
 
-def scores_of(scores: Mapping[str, Any]) -> tuple[Pair, ...]:
-    """(data set and metric, score with its gate) of accuracy_results.json, in any of the shapes that are accepted."""
-    listed = scores.get("accuracy_scores", scores)
-    if isinstance(listed, Mapping):
-        listed = [{"dataset_name": name, **one} for name, one in listed.items() if isinstance(one, Mapping)]
-    found: list[Pair] = []
-    for one in items({"found": listed}, "found"):
-        name = known(at(one, "dataset_name"))
-        score = at(one, "score")
-        values = score if isinstance(score, Mapping) else {"": score}
-        for metric, value in values.items():
-            gate = at(one, "gate", str(metric)) if isinstance(at(one, "gate"), Mapping) else at(one, "gate")
-            passed = at(one, "passed")
-            said = {True: "passed", False: "NOT passed"}.get(passed, "") if isinstance(passed, bool) else ""
-            wanted = f"target {_score(gate)}" if gate is not None else "no target stated"
-            label = f"{name} {clean(metric, 40)}".rstrip()
-            found.append((label, f"{_score(value)} ({', '.join(part for part in (wanted, said) if part)})"))
-    return tuple(found)
-
-
-def _score(value: object) -> str:
-    found = number(value)
-    return known(value) if found is None else f"{found:.4g}"
-
-
 def accuracy_of(points: Sequence[PointView]) -> tuple[Pair, ...]:
-    """(point and data set, score) of every point that has any."""
-    return tuple((f"{point.name}: {name}", score) for point in points for name, score in point.scores)
+    """(point and data set, score with what it is of) of every point that has any."""
+    return tuple(
+        (f"{point.name}: {one.label}", f"{one.said}{f' ({one.rows})' if one.rows else ''}")
+        for point in points
+        for one in point.scores
+    )
 
 
 def link_of(source: str, label: str) -> str:

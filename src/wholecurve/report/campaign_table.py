@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from wholecurve.model.point import Figure
+from wholecurve.report.campaign_accuracy import worst
 from wholecurve.report.campaign_points import PointView
 from wholecurve.report.campaign_view import CampaignView
 from wholecurve.report.reading import NOT_MEASURED, duration, rate
@@ -32,6 +33,10 @@ class TableRow:
     point: PointView
     cells: tuple[str, ...]
     reason: str
+
+    def cell(self, head: Head) -> str:
+        """The text under this head."""
+        return self.cells[HEADS.index(head)]
 
 
 def _figure(shown: Callable[[float], str]) -> Callable[[Figure], str]:
@@ -67,12 +72,20 @@ HEADS: Final[tuple[Head, ...]] = (
     Head("health", "client", "client", False, lambda one: _of(one.health)),
     Head("steady", "steady state", "steady", False, lambda one: one.steady),
     Head("basis", "basis", "basis", False, lambda one: one.basis),
+    Head("accuracy", "accuracy", "accuracy", False, lambda one: worst(one.scores) or NONE),
     Head("spread", "spread of repeats", "spread", True, lambda one: one.spread or NONE),
     Head("taken", "measured for", "took", True, lambda one: _of(one.taken)),
     Head("extension", "extended by", "extended", True, lambda one: one.extension or NONE),
     Head("attempts", "attempts", "tries", True, lambda one: _of(one.attempts)),
 )
 """Every column, in the order shown."""
+
+
+def heads_with_values(rows: Sequence[TableRow]) -> tuple[Head, ...]:
+    """The columns in which some point has a value, in order; of no points all."""
+    return tuple(
+        head for place, head in enumerate(HEADS) if not rows or any(row.cells[place] != NONE for row in rows)
+    )
 
 
 def table_rows(view: CampaignView) -> Iterator[TableRow]:

@@ -17,8 +17,10 @@ from wholecurve.model.status import Status
 from wholecurve.report.campaign_facts import Block, blocks_of, subject_of
 from wholecurve.report.campaign_journal import Happened, Missing, happened, missing_levels, state_of
 from wholecurve.report.campaign_keys import Card, Knee, cards_of, knee_of
+from wholecurve.report.campaign_load import salted_of
 from wholecurve.report.campaign_points import Around, PointView, accuracy_of, point_views
 from wholecurve.report.campaign_regions import Stretch, stretches_of
+from wholecurve.report.campaign_trust import Check, checks_of
 from wholecurve.report.campaign_warnings import Warned, unread_files, warnings_of
 from wholecurve.report.reading import at, clean, items
 from wholecurve.report.view import Row as Pair
@@ -35,6 +37,8 @@ class CampaignFiles(Protocol):
     def entries(self) -> Entries: ...
     @property
     def curve(self) -> Curve: ...
+    @property
+    def plans(self) -> Mapping[str, Mapping[str, Any]]: ...
     @property
     def summaries(self) -> Mapping[str, Mapping[str, Any]]: ...
     @property
@@ -54,7 +58,8 @@ class CampaignView:
 
     rows, head: of curve.rows_of and heads_of. ceiling: of curve.ceiling. points: every measured point, in order of
     concurrency, Offline last. missing: levels of the plan without a point. stretches: regions of concurrency, in
-    order. happened: what was done, in order. blocks: how it was measured, each a titled list of pairs.
+    order. happened: what was done, in order. blocks: how it was measured, each a titled list of pairs. checks: what
+    speaks for the figures and against them, in a few words each.
     """
 
     title: str
@@ -66,6 +71,7 @@ class CampaignView:
     missing: tuple[Missing, ...]
     subject: tuple[Pair, ...]
     warnings: tuple[Warned, ...]
+    checks: tuple[Check, ...]
     cards: tuple[Card, ...]
     knee: Knee | None
     curve: Curve
@@ -94,22 +100,26 @@ def campaign_view(
     accuracy: Mapping[str, Mapping[str, Any]] | None = None,
     power: Mapping[str, Any] | None = None,
     system: Mapping[str, Any] | None = None,
+    plans: Mapping[str, Mapping[str, Any]] | None = None,
     columns_of: Callable[[str], Columns] | None = None,
     unread: Sequence[str] = (),
 ) -> CampaignView:
     """The view of one curve.
 
     plan: plan.yaml. entries: the journal, oldest first. summaries, accuracy: result_summary.json and
-    accuracy_results.json by label of the point. power, system: system_power.json and system_desc.json. columns_of:
-    the records of a point, asked only where a summary lacks its histograms. unread: sentences on files that are
-    missing or damaged.
+    accuracy_results.json by label of the point. plans: plan.json, likewise. power, system: system_power.json and
+    system_desc.json. columns_of: the records of a point, asked only where a summary lacks its histograms. unread:
+    sentences on files that are missing or damaged.
     """
     (head,), rows = heads_of([curve]), tuple(rows_of([curve]))
     stretches = stretches_of(plan, rows, curve.c_max_declared)
     levels = {str(at(one, "label")): one for one in items(plan, "levels") if isinstance(one, Mapping)}
     points = point_views(curve, rows, Around(summaries, accuracy or {}, levels, entries, stretches, columns_of))
     missing = missing_levels(plan, entries, points)
-    state, sentence = state_of(entries, missing, measured=bool(points))
+    state, sentence = state_of(entries, missing, measured=bool(points), planned=bool(levels))
+    salted = salted_of(points, plans or {})
+    asked = any(at(one, "accuracy") is True for one in levels.values()) and bool(at(plan, "settings", "accuracy"))
+    shares = [at(summaries.get(one.label), "failures", "failed_share") for one in points]
     knee = knee_of(rows)
     return CampaignView(
         title=clean(curve.identity.system, 120),
@@ -120,8 +130,9 @@ def campaign_view(
         state_sentence=sentence,
         missing=missing,
         subject=subject_of(curve, plan),
-        warnings=(*warnings_of(curve, rows, points, plan, entries), *unread_files(unread, missing)),
-        cards=cards_of(curve, rows, knee),
+        warnings=warnings_of(curve, rows, points, plan, entries, salted, unread_files(unread, missing)),
+        checks=checks_of(curve, points, missing, shares, salted, asked),
+        cards=cards_of(curve, rows, knee, points),
         knee=knee,
         curve=curve,
         rows=rows,
@@ -130,7 +141,7 @@ def campaign_view(
         points=points,
         stretches=stretches,
         happened=happened(entries),
-        blocks=blocks_of(curve, plan, entries, points, summaries, power, system),
+        blocks=blocks_of(curve, plan, entries, points, summaries, power, system, plans or {}, salted),
         accuracy=accuracy_of(points),
         columns_of=columns_of,
     )
@@ -144,6 +155,7 @@ def view_of(campaign: CampaignFiles) -> CampaignView:
         entries=campaign.entries,
         summaries=campaign.summaries,
         accuracy=campaign.accuracy,
+        plans=campaign.plans,
         power=campaign.power,
         system=campaign.system,
         columns_of=campaign.columns_of,

@@ -6,15 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from wholecurve.curve import KEYS, Row, c_bounds, falls, left_out
+from wholecurve.curve import KEYS, Row, c_bounds, ceiling, falls, left_out, levels
 from wholecurve.model.curve import Curve
-from wholecurve.report.campaign_journal import Missing
+from wholecurve.report.campaign_accuracy import FAILED, NOT_JUDGED
+from wholecurve.report.campaign_journal import Missing, differences_of
 from wholecurve.report.campaign_keys import lost
+from wholecurve.report.campaign_load import Salted
 from wholecurve.report.campaign_points import VERDICTS, PointView, listed
-from wholecurve.report.reading import at, clean, texts
+from wholecurve.report.reading import at, clean, items, rate, texts
 
 UNSTEADY: Final[frozenset[str]] = frozenset(word for verdict, word in VERDICTS.items() if verdict != "STEADY STATE")
 JOURNAL_OPEN: Final = "the journal has no end"
+NO_LEVELS: Final = "plan.yaml is missing: no levels"
+OFFLINE: Final = "Offline"
 _LEVEL: Final[Mapping[str, int]] = {"bad": 0, "care": 1}
 
 
@@ -33,12 +37,15 @@ def warnings_of(
     points: Sequence[PointView],
     plan: Mapping[str, Any],
     entries: Sequence[Mapping[str, Any]],
+    salted: Salted,
+    unread: Iterable[Warned],
 ) -> tuple[Warned, ...]:
-    """All warnings, the serious ones first, otherwise in the order of the curve."""
+    """All warnings, the serious ones first, otherwise in the order of the curve. unread: those about files."""
     found = [
-        *_barred(points), *_changed(entries), *_invalid(points), *_client(points), *_steady(points), *_falls(rows),
-        *_placeless(rows), *_set_aside(curve, entries), *_gone(entries), *_counted(curve), *_accuracy(points),
-        *_bounds(curve, rows, plan),
+        *_barred(points), *_changed(entries), *_differing(entries), *_invalid(points), *_accuracy(points),
+        *_client(points), *_steady(points), *_falls(rows), *_offline_below(rows), *_placeless(rows),
+        *_set_aside(curve, entries), *_gone(entries), *_counted(curve), *_not_scored(points, plan), *_salt(salted),
+        *_noted(plan), *_bounds(curve, rows, plan), *unread,
     ]  # fmt: skip
     return tuple(sorted(found, key=lambda one: _LEVEL[one.tone]))
 
@@ -47,15 +54,13 @@ def unread_files(sentences: Sequence[str], missing: Sequence[Missing]) -> Iterat
     """What whoever read the files could not read, but for what the state of the campaign says anyway."""
     known = {f"points/{one.label}: not measured" for one in missing}
     for one in sentences:
-        if one not in known and not one.startswith(JOURNAL_OPEN):
+        if one not in known and not one.startswith((JOURNAL_OPEN, NO_LEVELS)):
             yield Warned("care", "files", f"{clean(one).rstrip('.')}.")
 
 
 def _named(points: Sequence[PointView]) -> str:
     """The points of one sentence: `Concurrency 1, 8 and 64`, `Offline`."""
-    levels = [one.name for one in points if not one.offline]
-    offline = ["Offline"] if any(one.offline for one in points) else []
-    return listed([f"Concurrency {listed(levels)}"] * bool(levels) + offline)
+    return _levels([OFFLINE if one.offline else one.name for one in points])
 
 
 def _grouped(tone: str, what: str, found: Iterable[tuple[PointView, str]]) -> Iterator[Warned]:
@@ -133,7 +138,59 @@ def _changed(entries: Sequence[Mapping[str, Any]]) -> Iterator[Warned]:
             listed = "; ".join(texts(entry, "what") or texts(entry, "why") or texts(entry, "differences"))
             single = at(entry, "what") or at(entry, "why") or "what changed is not said"
             said = listed or clean(single)
-            yield Warned("bad", "not the same configuration", f"The endpoint changed between points: {said}.")
+            yield Warned("bad", "not the same configuration", f"Changed since the start: {said}.")
+
+
+def _differing(entries: Sequence[Mapping[str, Any]]) -> Iterator[Warned]:
+    for said in differences_of(entries):
+        yield Warned("bad", "not the same configuration", f"{said[:1].upper()}{said[1:].rstrip('.')}.")
+
+
+def _offline_below(rows: Sequence[Row]) -> Iterator[Warned]:
+    """A dedicated Offline run below a level of the curve is no ceiling of it."""
+    found = ceiling(rows)
+    known = [row for row in levels(rows) if row["system_tps"] is not None]
+    if found["offline"] != "dedicated" or found["system_tps"] is None or not known:
+        return
+    best = max(known, key=lambda row: row["system_tps"])
+    if best["system_tps"] > found["system_tps"]:
+        yield Warned(
+            "care",
+            "Offline",
+            f"Offline reached {rate(found['system_tps'], 'tokens/s')}, less than concurrency {best['concurrency']:,} "
+            f"with {rate(best['system_tps'], 'tokens/s')}: it is no ceiling of this curve.",
+        )
+
+
+def _salt(salted: Salted) -> Iterator[Warned]:
+    if salted.bare:
+        yield Warned(
+            "care", "salt", f"{_levels(salted.bare)} without salt: the endpoint may have answered from a cache."
+        )
+    if salted.accuracy:
+        yield Warned("bad", "salt", f"{_levels(salted.accuracy)}: the accuracy phase was salted, which changes scores.")
+
+
+def _levels(names: Sequence[str]) -> str:
+    """As `_named`, of names of points."""
+    numbers = [name for name in names if name != OFFLINE]
+    return listed([f"Concurrency {listed(numbers)}"] * bool(numbers) + [OFFLINE] * (OFFLINE in names))
+
+
+def _noted(plan: Mapping[str, Any]) -> Iterator[Warned]:
+    """What the plan itself said before anything was measured."""
+    for said in texts(plan, "notes"):
+        yield Warned("care", "plan", f"{said[:1].upper()}{said[1:].rstrip('.')}.")
+
+
+def _not_scored(points: Sequence[PointView], plan: Mapping[str, Any]) -> Iterator[Warned]:
+    """Points that the plan wants an accuracy result of, and that have none; and scores that nobody could judge."""
+    asked = {str(at(one, "label")) for one in items(plan, "levels") if at(one, "accuracy") is True}
+    if at(plan, "settings", "accuracy"):
+        found = ((one, ": accuracy was planned here and has no result") for one in points)
+        yield from _grouped("care", "accuracy", (row for row in found if row[0].label in asked and not row[0].scores))
+    judged = ((one, f": {score.label} {score.said}") for one in points for score in one.scores)
+    yield from _grouped("care", "accuracy", (row for row in judged if NOT_JUDGED in row[1]))
 
 
 def _gone(entries: Sequence[Mapping[str, Any]]) -> Iterator[Warned]:
@@ -153,7 +210,7 @@ def _counted(curve: Curve) -> Iterator[Warned]:
 
 
 def _accuracy(points: Sequence[PointView]) -> Iterator[Warned]:
-    found = ((one, f": {name} {score}") for one in points for name, score in one.scores if "NOT passed" in score)
+    found = ((one, f": {score.label} {score.said}") for one in points for score in one.scores if score.verdict == FAILED)
     yield from _grouped("bad", "accuracy", found)
 
 

@@ -4,6 +4,9 @@ The caller forks before anything heavy is loaded: the child has the data sets an
 Arrow after its load as ever, and takes all of it with it when it ends. No point inherits the memory, the threads or the
 faults of the one before. What the child has to say comes through a pipe. If the caller is killed, the child is killed
 with it: a sweep that is resumed moves the unfinished folder aside, and nobody may still be writing into it.
+
+The child is a process group of its own, so that Ctrl-C reaches the caller only, which hands every signal on once: the
+child cannot count one press as two, and a signal that is sent to the caller alone is not lost.
 """
 
 from __future__ import annotations
@@ -14,11 +17,11 @@ import pickle
 import select
 import signal
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wholecurve.model.errors import MeasureError, WholecurveError
+from wholecurve.model.errors import InterruptedRun, MeasureError, WholecurveError
 from wholecurve.run.live import Live
 
 if TYPE_CHECKING:
@@ -33,50 +36,103 @@ _PARENT_DEATH = 1
 """PR_SET_PDEATHSIG of prctl(2)."""
 _WAIT_S = 0.2
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals by which a user, a service manager or a closed terminal asks for the end."""
+
+
+class ChildEnded(MeasureError):
+    """The child ended without a result: it was killed, by whom or what nobody knows."""
+
 
 def measure_apart(
-    resolved: Resolved, out: Path, *, show: Callable[[Live], None], say: Callable[[str], None]
+    resolved: Resolved,
+    out: Path,
+    *,
+    show: Callable[[Live], None],
+    say: Callable[[str], None],
+    stopping: Callable[[], None] = lambda: None,
 ) -> RunResult:
-    """`measure` in a child process. Raises what `measure` raises; MeasureError if the child ends without a result.
+    """`measure` in a child process. Raises what `measure` raises; ChildEnded if the child ends without a result.
 
-    SIGINT goes to the child as well (it is in the same group of the terminal), which stops issuing and finishes its
-    folder; the caller waits for it. SIGTERM is handed on.
+    A signal that asks for the end while there is load stops it, and the child finishes its folder. One that comes when
+    all is measured and files are written is only told to `stopping`: the point is whole, and it would be a pity.
     """
     from wholecurve.run.measure import measure
 
     def work(send: Send) -> RunResult:
-        return measure(resolved, out, show=lambda live: send("show", live), say=lambda text: send("say", text))
+        patience = _Patience()
 
-    result: RunResult = apart(work, {"show": show, "say": say}, out.name)
+        def look(live: Live) -> None:
+            patience.loaded = True
+            send("show", live)
+
+        for number in ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, patience)
+        return measure(resolved, out, show=look, say=lambda text: send("say", text))
+
+    result: RunResult = apart(work, {"show": show, "say": say}, out.name, stopping)
     return result
 
 
-def apart(work: Callable[[Send], Any], handlers: Mapping[str, Callable[[Any], None]], where: str) -> Any:
-    """Run `work(send)` in a forked child; what it sends by name goes to `handlers`. Returns what it returned."""
+class _Patience:
+    """Handler of a measuring child for before and after its load: before it all ends; after it a second one ends it."""
+
+    def __init__(self) -> None:
+        self.loaded = False
+
+    def __call__(self, _number: int, _frame: object) -> None:
+        if not self.loaded:
+            raise KeyboardInterrupt
+        self.loaded = False
+
+
+def apart(
+    work: Callable[[Send], Any],
+    handlers: Mapping[str, Callable[[Any], None]],
+    where: str,
+    stopping: Callable[[], None] = lambda: None,
+) -> Any:
+    """Run `work(send)` in a forked child; what it sends by name goes to `handlers`. Returns what it returned.
+
+    A signal that asks for the end is handed on to the child, where it is a KeyboardInterrupt unless `work` sets another
+    handler; `stopping` is called for it. Raises what `work` raised, InterruptedRun if it was interrupted, ChildEnded
+    if it ended without a result.
+    """
     reading, writing = os.pipe()
     parent = os.getpid()
+    # No signal may come while two processes run the same code: the child would raise in the caller's place.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
-        child = os.fork()
-    except OSError as error:
-        os.close(reading)
-        os.close(writing)
-        raise MeasureError(f"a process could not be started: {error.strerror}") from None
-    if child == 0:
-        os.close(reading)
-        _child(work, writing, parent)
-    os.close(writing)
-    with _signals(child):
         try:
-            outcome = _listen(reading, handlers)
-        except BaseException:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGTERM)
-            raise
-        finally:
+            child = os.fork()
+        except OSError as error:
             os.close(reading)
-            _pid, status = os.waitpid(child, 0)
+            os.close(writing)
+            raise MeasureError(f"a process could not be started: {error.strerror}") from None
+        if child == 0:
+            os.close(reading)
+            _child(work, writing, parent, before)
+        os.close(writing)
+        with contextlib.suppress(OSError):  # it has done so itself, or has ended
+            os.setpgid(child, child)
+        with _signals(child, stopping) as seen:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            try:
+                outcome = _listen(reading, handlers)
+            except BaseException:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGTERM)
+                raise
+            finally:
+                os.close(reading)
+                _pid, status = os.waitpid(child, 0)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if outcome is None and seen:
+        raise InterruptedRun("interrupted")
     if outcome is None:
-        raise MeasureError(
+        raise ChildEnded(
             f"the measuring process ended without a result ({_words(os.waitstatus_to_exitcode(status))})",
             where=where,
             hint="What was recorded is kept in its folder.",
@@ -87,13 +143,16 @@ def apart(work: Callable[[Send], Any], handlers: Mapping[str, Callable[[Any], No
     return value
 
 
-def _child(work: Callable[[Send], Any], writing: int, parent: int) -> None:
-    """The child's whole life. It never returns into the caller's code."""
+def _child(work: Callable[[Send], Any], writing: int, parent: int, mask: Iterable[int]) -> None:
+    """The child's whole life. It never returns into the caller's code. mask: signals to block from here on."""
     code = MeasureError.exit_code
     try:
+        os.setpgid(0, 0)
         _end_with(parent)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # a terminal may stop what writes to it from another group
+        for number in ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or a shell's background job
+                signal.signal(number, signal.default_int_handler)
 
         def send(name: str, value: Any) -> None:
             data = pickle.dumps((name, value), protocol=pickle.HIGHEST_PROTOCOL)
@@ -101,13 +160,12 @@ def _child(work: Callable[[Send], Any], writing: int, parent: int) -> None:
                 _write(writing, _LENGTH.pack(len(data)) + data)
 
         try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             send("result", work(send))
             code = 0
         except WholecurveError as error:
             send("error", _portable(error))
         except KeyboardInterrupt:
-            from wholecurve.model.errors import InterruptedRun
-
             send("error", InterruptedRun("interrupted"))
         except Exception as error:  # noqa: BLE001 - the caller shows it as it shows its own
             send("error", _unexpected(error))
@@ -146,18 +204,23 @@ def _end_with(parent: int) -> None:
 
 
 @contextlib.contextmanager
-def _signals(child: int) -> Iterator[None]:
-    """While the child works SIGINT is its business, and SIGTERM is handed on."""
+def _signals(child: int, stopping: Callable[[], None]) -> Iterator[list[int]]:
+    """While the child works, signals that ask for the end are handed on to it. Gives those that came."""
+    seen: list[int] = []
 
     def hand_on(number: int, _frame: object) -> None:
+        seen.append(number)
+        stopping()
         with contextlib.suppress(ProcessLookupError):
-            os.kill(child, number)
+            # A closed terminal is no wish for patience, and who measures knows SIGTERM only.
+            os.kill(child, signal.SIGTERM if number == signal.SIGHUP else number)
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    signal.signal(signal.SIGINT, lambda _number, _frame: None)
-    signal.signal(signal.SIGTERM, hand_on)
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, hand_on)
     try:
-        yield
+        yield seen
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wholecurve.sim.kvcache import BlockPool, Lease
-from wholecurve.sim.pace import EVEN, REST_NS, Pace
+from wholecurve.sim.pace import EVEN, REST_NS, Captures, Pace
 from wholecurve.sim.profiles import EngineProfile
 
 
@@ -76,6 +76,7 @@ class Engine:
         self._pace = None if pace.even else pace
         self._first_at: int | None = None
         self._woken_at = 0
+        self._captures = Captures(pace.capture_steps)
         self.pool = BlockPool(profile.kv_blocks)
         self.steps = 0
         self._draw = draw
@@ -192,17 +193,21 @@ class Engine:
         time_ns = self.profile.step_time_ns(decoding=len(self._decoding), prefill=prefill, context=self._context)
         time_ns *= 1 + self.profile.jitter * (2 * self._draw.random() - 1)
         if self._pace is not None:
-            time_ns *= self._slower(at_ns, self._pace)
+            time_ns *= self._slower(at_ns, len(self._decoding) + len(self._prefilling), self._pace)
         end_ns = at_ns + max(1, round(time_ns))
         self._step = _Running(at_ns, end_ns, cached, prefill, len(self._decoding), completing)
 
-    def _slower(self, at_ns: int, pace: Pace) -> float:
+    def _slower(self, at_ns: int, sequences: int, pace: Pace) -> float:
         """What the time of a step is multiplied by. A step that starts long after the last one ends a rest."""
         if self._first_at is None:
             self._first_at = self._woken_at = at_ns
         elif at_ns - self._free_at >= REST_NS:
             self._woken_at = at_ns
-        return pace.factor(since_first_ns=at_ns - self._first_at, since_rest_ns=at_ns - self._woken_at)
+        return pace.factor(
+            since_first_ns=at_ns - self._first_at,
+            since_rest_ns=at_ns - self._woken_at,
+            capturing=self._captures.step(sequences),
+        )
 
     def _finish(self, step: _Running) -> Step:
         """The step under way ends: every decoding sequence and every whole prompt gets a token."""

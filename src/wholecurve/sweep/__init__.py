@@ -35,6 +35,7 @@ from wholecurve.sweep.order import Slot, measuring_order, slot_of
 from wholecurve.sweep.points import parse_points
 from wholecurve.sweep.runner import CampaignOutcome, run_campaign
 from wholecurve.sweep.search import (
+    GROWTH,
     Found,
     Trial,
     TrialStop,
@@ -45,10 +46,11 @@ from wholecurve.sweep.search import (
     trial_stop,
 )
 from wholecurve.sweep.state import SlotState, Standing, stand, todo
-from wholecurve.sweep.watch import CampaignState, Stopped, Surroundings
+from wholecurve.sweep.watch import CampaignState, Stopped, Surroundings, stopped_by_user
 
 __all__ = [
     "CAMPAIGN_SCHEMA",
+    "GROWTH",
     "JOURNAL_FILE",
     "OFFLINE_LABEL",
     "PLAN_FILE",
@@ -106,6 +108,7 @@ __all__ = [
     "save_plan",
     "slot_of",
     "stand",
+    "stopped_by_user",
     "take_levels",
     "todo",
     "trial_faults",

@@ -55,7 +55,8 @@ class PointOutcome:
     """What a run came to. invalid: why it is no valid result. figures, steady: as the journal holds them.
 
     endpoint_lost: it is not valid because the endpoint went away under it. facts: what has to be the same at every
-    point (tool version, request options, ...), as texts; differences are told.
+    point (tool version, request options, ...), as texts; differences are told. stop: why no other run would fare
+    better (the disk is full), "" if that is not so.
     """
 
     state: RunState
@@ -66,6 +67,7 @@ class PointOutcome:
     exit_code: int = 0
     endpoint_lost: bool = False
     facts: Mapping[str, str] = field(default_factory=dict)
+    stop: str = ""
 
 
 class Bench(Protocol):

@@ -94,6 +94,10 @@ def fact_changes(points: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[str, 
 def _dataset_changes(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[str]:
     before = {str(one.get("name")): one for one in old}
     after = {str(one.get("name")): one for one in new}
+    for name in sorted(before.keys() - after.keys()):
+        twin = next((one for one in after.keys() - before.keys() if _same_rows(before[name], after[one])), None)
+        if twin is not None:  # the file has another name now, and is the same data set
+            after[name] = after.pop(twin)
     found = [f"the data set {_shown(name)} is not there any more" for name in before if name not in after]
     found += [f"the data set {_shown(name)} is new" for name in after if name not in before]
     for name in before.keys() & after.keys():
@@ -103,6 +107,10 @@ def _dataset_changes(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str
                     _changed(f"the data set {_shown(name)} ({words})", before[name].get(key), after[name].get(key))
                 )
     return sorted(found)
+
+
+def _same_rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return one.get("sha256") is not None and all(one.get(key) == other.get(key) for key in ("rows", "sha256"))
 
 
 def _setting_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from wholecurve.curve import Limit
 from wholecurve.model.errors import InterruptedRun, SetupError
@@ -13,6 +13,8 @@ from wholecurve.sweep.files import disk_error, move_aside
 from wholecurve.sweep.journal import Entry, Journal
 from wholecurve.sweep.search import Found, Trial, TrialStop, known_of, next_trial, trial_from_json, trial_stop
 from wholecurve.sweep.watch import Surroundings, Watch, stopped_by_user
+
+LOST: Final = "the endpoint went away under the trial"
 
 
 class SearchBench(Protocol):
@@ -44,6 +46,7 @@ def run_search(
     watch = Watch(bench, endpoint, journal, around)
     began = around.now()
     made = 0
+    lost: set[int] = set()
 
     def view(doing: str, current: str, live: Any = None) -> None:
         points = tuple(sorted(known_of(trials_of(journal.entries)), key=lambda one: one[0]))
@@ -68,18 +71,23 @@ def run_search(
         watch.reach(lambda: view("waiting for the endpoint", name))  # noqa: B023 - called before the loop goes on
         stop = trial_stop(step, trials, least_s=least_s, longest_s=longest_s)
         around.say(f"search: {step} in flight; {stop.why}")
-        place = _place(folder, name, journal)
+        place = _place(folder, name, journal, LOST if step in lost else "the trial was cut off")
         trial = _try(bench, step, stop, place, lambda live: view("searching C_max", name, live))  # noqa: B023
         made += 1
+        if trial.invalid and step not in lost and (trial.endpoint_lost or not watch.there()):
+            # What an endpoint did that went away says nothing of the level, unless the level is what it cannot bear.
+            lost.add(step)
+            around.say(f"search: {LOST} at {step} in flight; this trial is made once more")
+            continue
         journal.note("trial", folder=f"search/{name}", **trial.to_json())
 
 
-def _place(folder: Path, name: str, journal: Journal) -> Path:
-    """Where a trial's folder goes; what a killed trial left there is kept under attempts/."""
+def _place(folder: Path, name: str, journal: Journal, why: str) -> Path:
+    """Where a trial's folder goes; what a trial left there that does not count is kept under attempts/."""
     place = folder / "search" / name
     if place.exists():
         to = move_aside(folder, f"search/{name}", f"search-{name}")
-        journal.note("set_aside", label=name, **{"from": f"search/{name}"}, to=to, why="the trial was cut off")
+        journal.note("set_aside", label=name, **{"from": f"search/{name}"}, to=to, why=why)
     try:
         place.parent.mkdir(exist_ok=True)
     except OSError as error:

@@ -104,6 +104,9 @@ class _Sweep:
                 return
             if outcome.state is RunState.INTERRUPTED:
                 raise stopped_by_user()
+            if outcome.stop:
+                hint = "everything measured before is kept; make room and go on with --resume"
+                raise Stopped(CampaignState.FAILED, f"{outcome.stop}; {hint}", MeasureError.exit_code)
             if outcome.state is RunState.FAILED or outcome.endpoint_lost or not self.watch.there():
                 if lost_before:
                     self.around.say(f"{slot} failed twice; going on without it. --resume tries it again")

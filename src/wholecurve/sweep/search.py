@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Final
 
 from wholecurve.curve import Limit, check_limits, misses
@@ -41,7 +41,10 @@ LATENCIES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a short run at one level came to. None: not measured. `invalid`: why its figures cannot be believed."""
+    """What a short run at one level came to. None: not measured. `invalid`: why its figures cannot be believed.
+
+    endpoint_lost: it is invalid because the endpoint went away under it.
+    """
 
     concurrency: int
     system_tps: float | None
@@ -51,6 +54,7 @@ class Trial:
     latency_p90_ns: float | None = None
     invalid: tuple[str, ...] = ()
     client_limited: bool = False
+    endpoint_lost: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for the journal."""
@@ -65,14 +69,14 @@ def trial_from_json(data: Mapping[str, Any]) -> Trial:
     numbers: dict[str, float | None] = {}
     for one in fields(Trial):
         value = data.get(one.name)
-        if one.name in ("concurrency", "invalid", "client_limited"):
+        if one.name in ("concurrency", "invalid", "client_limited", "endpoint_lost"):
             continue
         if value is not None and (not isinstance(value, int | float) or isinstance(value, bool)):
             raise InputError(f"wanted a number or null for {one.name}, got {value!r}", where=f"trial at {level}")
         numbers[one.name] = value
     invalid = tuple(str(word) for word in words)
-    limited = data.get("client_limited") is True
-    return Trial(level, numbers.pop("system_tps"), **numbers, invalid=invalid, client_limited=limited)
+    flags = {name: data.get(name) is True for name in ("client_limited", "endpoint_lost")}
+    return replace(Trial(level, numbers.pop("system_tps"), invalid=invalid, **flags), **numbers)
 
 
 @dataclass(frozen=True, slots=True)
