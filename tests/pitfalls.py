@@ -14,7 +14,6 @@ from typing import Final
 class Later(StrEnum):
     """What has to be there before the fault can happen."""
 
-    ACCURACY = "the scoring of answers"
     PACKAGES = "submission packages and their checker"
     AGENTIC = "replay of conversations with a history that grows"
 
@@ -227,13 +226,41 @@ PITFALLS: Final[tuple[tuple[str, str, Where], ...]] = (
         "datasets/test_dataset_files.py::test_row_limits_reach_the_body_and_only_where_given",
     ),
     # Scoring
-    ("ACC-1", "a broken grader gives zero", Later.ACCURACY),
-    ("ACC-2", "failed requests leave the denominator", Later.ACCURACY),
-    ("ACC-3", "thinking uses up the answer", Later.ACCURACY),
-    ("ACC-4", "half a thought taken for the answer", Later.ACCURACY),
-    ("ACC-5", "right answers not recognised", Later.ACCURACY),
-    ("ACC-6", "scored under another load", Later.ACCURACY),
-    ("ACC-7", "one threshold for every model", Later.ACCURACY),
+    (
+        "ACC-1",
+        "a broken grader gives zero",
+        "accuracy/test_pitfalls_accuracy.py::test_acc_1_a_broken_grader_gives_no_score",
+    ),
+    (
+        "ACC-2",
+        "failed requests leave the denominator",
+        "accuracy/test_pitfalls_accuracy.py::test_acc_2_failed_requests_stay_in_the_denominator",
+    ),
+    (
+        "ACC-3",
+        "thinking uses up the answer",
+        "accuracy/test_pitfalls_accuracy.py::test_acc_3_thinking_that_uses_up_the_answer_is_told_and_not_asked_again",
+    ),
+    (
+        "ACC-4",
+        "half a thought taken for the answer",
+        "accuracy/test_pitfalls_accuracy.py::test_acc_4_half_a_thought_is_no_answer",
+    ),
+    (
+        "ACC-5",
+        "right answers not recognised",
+        "accuracy/test_pitfalls_accuracy.py::test_acc_5_right_answers_are_recognised",
+    ),
+    (
+        "ACC-6",
+        "scored under another load",
+        "accuracy/test_pitfalls_accuracy.py::test_acc_6_accuracy_has_the_measured_load_and_sampling",
+    ),
+    (
+        "ACC-7",
+        "one threshold for every model",
+        "accuracy/test_pitfalls_accuracy.py::test_acc_7_every_model_has_a_bound_of_its_own",
+    ),
     # Statistics
     (
         "STA-1",

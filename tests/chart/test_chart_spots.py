@@ -205,3 +205,16 @@ def test_nothing_that_cannot_be_placed_is_drawn() -> None:
         chart([Spot(0, 0), Spot(1, math.nan)]).svg()
     with pytest.raises(ValueError, match="logarithmic"):
         Figure("s", "S", "S.", Axis("x", log=True), Axis("y"), [Spots([Spot(0, 1)])]).svg()
+
+
+def test_the_label_of_a_horizontal_line_goes_to_the_end_where_nothing_is_in_its_way() -> None:
+    """Points at the right end of a ceiling: its label stands at the left."""
+
+    def anchors(values: list[float]) -> list[str]:
+        spots = Spots([Spot(at, 100.0) for at in values])
+        axes = Axis("x", zero=True), Axis("y", zero=True)
+        drawn = Figure("a", "a", "a", *axes, [spots], [Mark(100.0, "Offline 100", "y")]).svg()
+        return re.findall(r'text-anchor="(\w+)"[^>]*>Offline 100<', drawn)
+
+    assert anchors([9.0, 9.5, 10.0]) == ["start"]
+    assert anchors([0.0, 0.5, 1.0, 10.0]) == ["end"], "one point at the right, three at the left"

@@ -101,6 +101,11 @@ REFUSED = [
         "leave out request.sampling.seed",
     ),
     ("rules: {seed_set: A}\nrequest: {extra_body: {seed: 7}}", "request.extra_body.seed: wanted", "leave out"),
+    (
+        "rules: {seed_set: A}\nrequest: {extra_body: {sampling_params: {sampling_seed: 7}}}",
+        f"request.extra_body.sampling_params.sampling_seed: wanted {MODEL}",
+        "leave out",
+    ),
 ]
 
 
@@ -152,6 +157,31 @@ def test_equal_seeds_may_be_given_beside_a_seed_set(run: Run) -> None:
         SET_A + f"seeds: {{order: {INDEX}, arrivals: {SCHEDULER}, warmup: 5}}\nrequest: {{sampling: {{seed: {MODEL}}}}}"
     )
     assert run(text).plan.phases == run(SET_A).plan.phases
+
+
+ROWS = '{"prompt": "one", "seed": %s}\n{"prompt": "two"}\n{"prompt": "three", "seed": 7}\n'
+
+
+def test_a_row_with_a_seed_of_its_own_is_refused_under_a_seed_set(run: Run) -> None:
+    """It would win over the published one, and nobody would see it."""
+    with pytest.raises(InputError, match=f"row 2 of prompts.jsonl: wanted no seed but {MODEL}, which .* A says, got 7"):
+        run(SET_A, rows=ROWS % MODEL)
+    assert run(BASE, rows=ROWS % MODEL).conversations["prompts"][2].turns[0].sample.body == {"seed": 7}
+    same = ROWS.replace("7", str(MODEL)) % MODEL
+    assert run(SET_A, rows=same).plan.rules is not None
+
+
+def test_rows_of_the_accuracy_phase_have_no_seed_of_their_own_either(run: Run, prompts: Path) -> None:
+    quiz = prompts.with_name("quiz.jsonl")
+    quiz.write_text('{"prompt": "2+2?", "answer": "4"}\n{"prompt": "3+3?", "answer": "6", "seed": 1}\n')
+    with pytest.raises(InputError, match=r"row 1 of quiz\.jsonl: wanted no seed but"):
+        run(SET_A + "accuracy: {dataset: {path: quiz.jsonl}}\n")
+
+
+def test_a_warm_up_may_have_seeds(run: Run, prompts: Path) -> None:
+    """Nothing of it is measured."""
+    prompts.with_name("warm.jsonl").write_text('{"prompt": "tepid", "seed": 1}\n')
+    assert run(SET_A + "warmup: {requests: 1, dataset: {path: warm.jsonl}}\n").plan.rules is not None
 
 
 def test_sglang_gets_the_seed_under_its_own_name(run: Run) -> None:

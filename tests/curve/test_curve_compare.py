@@ -64,7 +64,8 @@ def test_the_endpoints_own_counts_need_no_tokenizer_and_are_a_caution() -> None:
 
 
 def test_what_may_differ_is_said() -> None:
-    found = compare(curve((1,)), curve((1,), who=identity("b", precision="fp4", division=None, nodes=2)))
+    other = identity("b", precision="fp4", division=None, nodes=2)
+    found = compare(curve((1,)), curve(point(1, who=other, tps=990), who=other))
     assert found.cautions == (
         "The division differs: standardized and not stated.",
         "The precision differs: fp8 and fp4.",

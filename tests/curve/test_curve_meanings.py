@@ -69,7 +69,7 @@ def test_s4_a_curve_without_a_point_left_stays_with_its_nearest_miss() -> None:
     answer = rank(heads, rows, limits_of(200 * MS))
     assert places(answer) == [(1, "b", 2560)]
     (failed,) = answer["failed"]
-    assert (failed["curve"], failed["why"]) == ("s1/a/chat", "meets none of the limits")
+    assert (failed["curve"], failed["why"]) == ("s1/a/chat", "no level meets the limits")
     assert (failed["nearest"]["point"], failed["nearest"]["concurrency"]) == ("a/r1", 1)
     assert [sentence(miss) for miss in failed["nearest"]["misses"]] == ["TTFT P90 240 ms > 200 ms"]
     assert answer["counts"] == {"points": 6, "passing_points": 3, "curves": 2, "passing_curves": 1}

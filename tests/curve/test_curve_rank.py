@@ -88,7 +88,7 @@ BAD_LIMITS: list[tuple[list[Limit], str]] = [
     ([{"key": "qps", "bound": "at most", "value": "5"}], "above 0"),
     (
         [{"key": "qps", "bound": "at most", "value": 5}, {"key": "qps", "bound": "at least", "value": 6}],
-        "contradict each other: qps at least 6 and at most 5",
+        "contradict each other: request rate at least 6 requests/s and at most 5 requests/s",
     ),
 ]
 

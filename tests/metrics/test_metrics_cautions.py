@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from metrics_build import MS, S, answer, columns, failed, machine, plan, worker
+from metrics_build import MS, S, answer, columns, failed, machine, phase, plan, worker
 
 from wholecurve.metrics import cautions, delivery, prompt_cache, summarize
 from wholecurve.model.record import RunState
 
 
-def of(rows: list[dict[str, Any]], **extra: Any) -> dict[str, Any]:
+def of(rows: list[dict[str, Any]], *, salt: str | None = None, **extra: Any) -> dict[str, Any]:
     return summarize(
-        plan(), 0, columns(rows), state=RunState.COMPLETE, workers=[worker()], machine=machine(), started_at=None,
-        version="0", git_sha=None, extra=extra,
+        plan(phase(concurrency=1, salt=salt)), 0, columns(rows), state=RunState.COMPLETE, workers=[worker()],
+        machine=machine(), started_at=None, version="0", git_sha=None, extra=extra,
     )  # fmt: skip
 
 
@@ -48,6 +48,18 @@ def test_wrm_1_a_high_share_is_a_caution_and_no_fault(cached: int, flagged: bool
         assert found["cautions"][0].startswith(
             f"{cached}.0 % of the prompt tokens came from the endpoint's prompt cache"
         )
+
+
+def test_wrm_1_a_salted_run_is_not_told_to_salt() -> None:
+    """What a cache still serves of salted prompts is the system prompt and the template before the salt."""
+    rows = [answer(0, MS, [MS], usage_input=100, usage_cached=40)]
+    (plain,), (own,) = of(rows)["cautions"], of(rows, salt="word")["cautions"]
+    assert plain.endswith("other prompts or a --salt of its own for each run avoid it")
+    assert own == (
+        "40.0 % of the prompt tokens came from the endpoint's prompt cache: requests are salted, so that is what "
+        "stands before the salt in all of them (template, system prompt); compare only with runs that had the same "
+        "share"
+    )
 
 
 def test_tok_4_counts_that_differ_are_a_caution() -> None:

@@ -89,8 +89,9 @@ def line(n: int, per_step: float) -> list[float]:
     return [20 * (1 + per_step * step) for step in range(n)]
 
 
-# name: TPOT level in ms of each super-pass; coverage, verdict, window (first, last super-pass); ramp cropped
-KNOWN: dict[str, tuple[list[float], Coverage, SteadyVerdict, tuple[int, int] | None, int]] = {
+# name: TPOT level in ms of each super-pass; coverage, verdict, window (first, last super-pass); ramp cropped.
+# A run of few passes is cut into blocks of any mix, so its window has no super-passes.
+KNOWN: dict[str, tuple[list[float], Coverage, SteadyVerdict, tuple[int | None, int | None] | None, int]] = {
     "flat": ([20.0] * 12, OK, STEADY, (1, 11), 1),
     "flat, fewest passes": ([20.0] * 5, OK, STEADY, (1, 4), 1),
     "ramp then flat": ([10, 13, 15, 17, 18.5, *[20.0] * 10], OK, STEADY, (5, 14), 5),
@@ -110,6 +111,9 @@ KNOWN: dict[str, tuple[list[float], Coverage, SteadyVerdict, tuple[int, int] | N
     "one outlier": ([20.0] * 6 + [40.0] + [20.0] * 8, OK, STEADY, (1, 5), 1),
     "outlier first": ([90.0] + [20.0] * 8, OK, STEADY, (1, 8), 1),
     "flat, then a climb": ([20.0] * 8 + [20 + step for step in range(1, 11)], OK, UP, (1, 7), 1),
+    "too short: four passes": ([20.0] * 4, FEW, STEADY, (None, None), 1),
+    "too short: one pass": ([20.0], FEW, STEADY, (None, None), 1),
+    "too short: a ramp and three passes": ([40, 30, *[20.0] * 3], FEW, NOT_FOUND, None, 2),
 }
 
 
@@ -354,6 +358,7 @@ NOT_APPLICABLE: dict[str, tuple[Columns, dict[str, Any], str]] = {
     "agentic": (steps([20.0] * 12, per=PER), {"agentic": True}, "agentic: turns wait for each other"),
     "turns": (steps([20.0] * 12, per=PER, turn=np.arange(12 * PER) % 3), {}, "agentic: turns wait for each other"),
     "no tokens": (steps([20.0] * 12, per=PER, osl=NULL, osl_after_first=NULL), {}, "TPOT was not measured"),
+    "no success": (steps([20.0] * 12, per=PER, outcome=["failed"] * (12 * PER)), {}, "no request succeeded"),
     "nothing": (requests(np.zeros(0), np.zeros(0)), {}, "no request was issued"),
 }
 
@@ -369,7 +374,7 @@ def test_where_a_steady_state_does_not_apply_the_reason_is_given(name: str) -> N
     for one in found.figures:
         assert (one.window, one.value) == (None, one.total)
         assert one.reason == reason or one.reason == found.reason
-    if columns.n and name != "no tokens":
+    if columns.n and name not in ("no tokens", "no success"):
         assert figure(found, "system_tps").value == rates(columns).tps
 
 

@@ -14,9 +14,10 @@ from wholecurve.model.curve import curve_of
 from wholecurve.model.point import Figure, Power, Provenance
 from wholecurve.model.record import RunState
 from wholecurve.report import CampaignView, campaign_view
+from wholecurve.report.campaign_accuracy import scores_of
 from wholecurve.report.campaign_journal import attempts_of, number_of_extension, seconds_of, turns
 from wholecurve.report.campaign_keys import knee_of
-from wholecurve.report.campaign_points import interval_of, link_of, listed, scores_of
+from wholecurve.report.campaign_points import interval_of, link_of, listed
 from wholecurve.report.campaign_shapes import common_ends
 
 MS = 1_000_000
@@ -39,6 +40,19 @@ def with_figures(
     values = {"system_tps": tps, "tps_per_user": speed, "ttft_p90_ns": wait}
     figures = {key: none if value is None else Figure(value) for key, value in values.items()}
     return point_at(level, figures={**figures, "output_length_mean": Figure(90.0)}, **more)
+
+
+ANY_ROWS = "20 rows; 1 failed, 2 cut at the output limit"
+
+
+def own_score(value: float, least: float | None, passed: bool | None, reason: str = "") -> dict[str, Any]:
+    """An entry of accuracy_results.json as `wholecurve.accuracy` writes it."""
+    judged = [{"metric": "em", "least": least, "value": value, "passed": passed, "reason": reason}]
+    return {
+        "dataset_name": "acc", "total_samples": 20, "metrics": {"em": {"value": value, "unit": "of 100"}},
+        "score": {"em": value / 100}, "response_counts": {"failed": 1, "cut_at_limit": 2, "empty": 0},
+        "gate": {"passed": passed, "reason": reason, "metrics": [] if least is None else judged},
+    }  # fmt: skip
 
 
 def test_a_complete_campaign_says_so_and_answers_first() -> None:
@@ -131,7 +145,7 @@ def test_drift_strain_and_gone_endpoints_are_warnings() -> None:
     assert said(view, "not steady") == ["Concurrency 4: drifts up, rises."]
     assert said(view, "client strained")[0].startswith("Concurrency 1: the client was near a limit")
     assert said(view, "endpoint gone")[0].startswith("The endpoint was gone once")
-    assert said(view, "not the same configuration") == ["The endpoint changed between points: model."]
+    assert said(view, "not the same configuration") == ["Changed since the start: model."]
 
 
 def test_duplicates_and_runs_measured_again_are_told() -> None:
@@ -278,22 +292,35 @@ def test_per_kw_is_throughput_by_the_points_own_power() -> None:
 @pytest.mark.parametrize(
     ("scores", "shown"),
     [
-        ({"accuracy_scores": [{"dataset_name": "mmlu", "score": 71.25}]}, [("mmlu", "71.25 (no target stated)")]),
+        ({"accuracy_scores": [{"dataset_name": "mmlu", "score": 71.25}]}, [("mmlu", "71.25, no bound", "")]),
         (
             {"mmlu": {"score": {"f1": 0.5, "em": 0.25}}},
-            [("mmlu f1", "0.5 (no target stated)"), ("mmlu em", "0.25 (no target stated)")],
+            [("mmlu f1", "0.5, no bound", ""), ("mmlu em", "0.25, no bound", "")],
         ),
         (
             {"accuracy_scores": [{"dataset_name": "g", "score": 1, "gate": 2, "passed": False}]},
-            [("g", "1 (target 2, NOT passed)")],
+            [("g", "1, NOT passed, bound 2", "")],
         ),
-        ({"accuracy_scores": [{"dataset_name": "g", "score": None}]}, [("g", "not measured (no target stated)")]),
-        ({"accuracy_scores": ["x"]}, [("not measured", "not measured (no target stated)")]),
+        ({"accuracy_scores": [{"dataset_name": "g", "score": None}]}, [("g", "not measured, no bound", "")]),
+        ({"accuracy_scores": ["x"]}, [("not measured", "not measured, no bound", "")]),
+        (
+            {"accuracy_scores": [own_score(87.5, 50.0, True)]},
+            [("acc em", "87.5 of 100, passed, bound 50", "20 rows; 1 failed, 2 cut at the output limit")],
+        ),
+        (
+            {"accuracy_scores": [own_score(40.0, 50.0, False)]},
+            [("acc em", "40 of 100, NOT passed, bound 50", ANY_ROWS)],
+        ),
+        (
+            {"accuracy_scores": [own_score(40.0, 50.0, None, "not judged: 3 of 20 rows were never asked")]},
+            [("acc em", "40 of 100, not judged: 3 of 20 rows were never asked", ANY_ROWS)],
+        ),
+        ({"accuracy_scores": [own_score(40.0, None, None)]}, [("acc em", "40 of 100, no bound", ANY_ROWS)]),
         ({}, []), ({"accuracy_scores": "x"}, []),
     ],
 )  # fmt: skip
-def test_scores_are_read_in_every_shape(scores: dict[str, Any], shown: list[tuple[str, str]]) -> None:
-    assert list(scores_of(scores)) == shown
+def test_scores_are_read_in_every_shape(scores: dict[str, Any], shown: list[tuple[str, str, str]]) -> None:
+    assert [(one.label, one.said, one.rows) for one in scores_of(scores)] == shown
 
 
 @pytest.mark.parametrize(
@@ -329,8 +356,9 @@ def test_all_blocks_are_there_and_say_how_to_repeat_it() -> None:
     view = made().view()
     titles = [block.title for block in view.blocks]
     assert titles == [
-        "Order of the points, as measured", "How the load was made", "Rules", "Endpoint", "Data sets and tokenizer",
-        "Instrument", "Provisioned power", "System under test, as described", "Settings of the campaign",
+        "Order of the points, as measured", "How the load was made", "Warm-up, as declared", "Rules", "Endpoint",
+        "Data sets and tokenizer", "Instrument", "Provisioned power", "System under test, as described",
+        "Settings of the campaign",
     ]  # fmt: skip
     pairs = {label: value for block in view.blocks for label, value in block.pairs}
     assert pairs["to compute every figure again"] == "wholecurve report FOLDER --recompute"

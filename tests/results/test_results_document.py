@@ -75,7 +75,7 @@ def points(draw: st.DrawFn, who: Identity, concurrency: int, kind: PointKind) ->
     more = draw(st.lists(st.sampled_from([key for key in FIGURE_KEYS if key not in needed]), unique=True))
     keys = [*needed, *more] if kind is PointKind.OFFLINE else list(dict.fromkeys([*needed, "tps_per_user", *more]))
     provenance = Provenance(
-        draw(words),
+        f"{draw(words)} {kind} {concurrency}",
         draw(st.sampled_from(RunState)),
         draw(st.none() | st.sampled_from(TOKEN_SOURCES)),
         draw(st.none() | st.sampled_from(CLIENT_VERDICTS)),

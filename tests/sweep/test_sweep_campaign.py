@@ -157,7 +157,9 @@ def test_facts_that_differ_between_points() -> None:
 def test_resume_refuses_other_conditions_and_says_all_of_them(tmp_path: Path) -> None:
     session = Session(tmp_path)
     session.run(campaign(), FakeBench())
-    other = conditions(datasets=[{"name": "demo", "rows": 16, "sha256": "zz"}], rules={"fingerprint": "f9"})
+    other = conditions(
+        datasets=[{"name": "demo", "rows": 16, "sha256": "zz"}], rules={**conditions().rules, "fingerprint": "f9"}
+    )
     with session.journal() as journal, pytest.raises(InputError) as caught:
         resume(tmp_path, journal, other, tool="wholecurve 0.2")
     assert "fingerprint of the rules" in caught.value.message

@@ -29,6 +29,26 @@ _AFTER_WORD = re.compile(
     r"\b(?i:answer)(?: (?i:is|would be))?(?: (?i:option|choice))? ?[:=]? ?[(\[{*\"']{0,3}([A-Z])(?!\w)"
 )
 _BRACKETED = re.compile(r"[(\[]([A-Z])[)\]]")
+_THOUGHT = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+
+
+def spoken(text: str) -> str:
+    """The text without thoughts that stand in it between tags, as of a server that does not take them apart.
+
+    A thought that is not closed goes on to the end. If the first tag closes one, all before it is a thought: then the
+    opening tag stands in the prompt.
+    """
+    if "<" not in text:
+        return text
+    kept, start, thinking = [], 0, False
+    for place, tag in enumerate(_THOUGHT.finditer(text)):
+        closes = bool(tag[1])
+        if not thinking and not (closes and place == 0):
+            kept.append(text[start : tag.start()])
+        start, thinking = tag.end(), not closes
+    if not thinking:
+        kept.append(text[start:])
+    return "".join(kept)
 
 
 def tidy(text: str) -> str:

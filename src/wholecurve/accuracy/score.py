@@ -1,7 +1,7 @@
 """From the records of an accuracy phase to accuracy/accuracy_results.json; can be run again by anyone.
 
 Every row of the data set counts once: a row whose answer failed, was lost, or was never asked for scores 0. Visible
-text is scored, never reasoning or tool calls.
+text is scored, never reasoning or tool calls, and no thought that a server left in the text.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from wholecurve.accuracy.extract import spoken
 from wholecurve.accuracy.gate import judge
 from wholecurve.accuracy.scorer import Answered, Mark, Scored
 from wholecurve.accuracy.table import SCORERS, unusable_rows
@@ -146,6 +147,7 @@ def _answers(
         row = asked.row_of[index]
         if left.pop(row, None) is None:
             continue
+        text = text and spoken(text)
         counts["scored" if text and text.strip() else "empty"] += 1
         yield Answered(row, text, expected[row])
     found = {row for index, row in asked.row_of.items() if index in asked.answered}

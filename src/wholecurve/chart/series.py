@@ -108,8 +108,10 @@ def mark_baseline(at: float, y: Scale) -> float:
 
 
 def draw_marks(
-    rows: Sequence[tuple[float, int, str]], marks: Sequence[Mark], x: Scale, y: Scale, top: float
+    rows: Sequence[tuple[float, int, str]], marks: Sequence[Mark], x: Scale, y: Scale, top: float, sides: Sequence[str]
 ) -> Iterator[str]:
+    """sides: text anchor for the label of each mark on the y axis: `end` at the right end of its line, `start` at the
+    left."""
     across = [mark for mark in marks if mark.on == "x"]
     for mark, (at, row, anchor) in zip(across, rows, strict=True):
         height = top + ROW * row
@@ -119,13 +121,13 @@ def draw_marks(
             f'<text x="{place(at + offset)}" y="{place(height + 9)}" text-anchor="{anchor}" font-size="11">'
             f"{text(mark.label)}</text>"
         )
-    for mark in marks:
-        if mark.on == "y":
-            yield _stroke(f"M{place(x.start)} {place(y(mark.at))}H{place(x.end)}", mark.tone, width=1.2)
-            yield (
-                f'<text x="{place(x.end)}" y="{place(mark_baseline(y(mark.at), y))}" text-anchor="end" font-size="11">'
-                f"{text(mark.label)}</text>"
-            )
+    for mark, side in zip((mark for mark in marks if mark.on == "y"), sides, strict=True):
+        at = x.end if side == "end" else x.start + 4
+        yield _stroke(f"M{place(x.start)} {place(y(mark.at))}H{place(x.end)}", mark.tone, width=1.2)
+        yield (
+            f'<text x="{place(at)}" y="{place(mark_baseline(y(mark.at), y))}" text-anchor="{side}" font-size="11">'
+            f"{text(mark.label)}</text>"
+        )
 
 
 def legend_row(series: Sequence[Series]) -> Iterator[str]:

@@ -110,7 +110,7 @@ def place_labels(
 ) -> list[Label]:
     """Labels inside `room`, off each other, off all points and off `taken`; of the places left, the one that fewest
     of the horizontal and vertical `strokes` run through."""
-    blocked = [*taken, *(_around(x(one.x), y(one.y)) for one in spots)]
+    blocked = [*taken, *(around(x(one.x), y(one.y)) for one in spots)]
     found: list[Label] = []
     ends = [spots[place] for place in sorted({0, len(spots) - 1})] if spots else []
     for one in (*ends, *spots[1:-1]):
@@ -122,7 +122,7 @@ def place_labels(
             box = _box(label)
             if _outside(box, room) or any(box.meets(other) for other in blocked):
                 continue
-            crossed = sum(box.meets(_stroke_box(*stroke)) for stroke in strokes)
+            crossed = sum(box.meets(stroke_box(*stroke)) for stroke in strokes)
             if best is None or crossed < best[0]:
                 best = (crossed, label, box)
         if best is not None:
@@ -131,7 +131,8 @@ def place_labels(
     return found
 
 
-def _around(across: float, up: float) -> Box:
+def around(across: float, up: float) -> Box:
+    """What a point covers."""
     return Box(across - RADIUS, up - RADIUS, across + RADIUS, up + RADIUS)
 
 
@@ -141,7 +142,8 @@ def _box(label: Label) -> Box:
     return Box(left, label.y - LABEL_HEIGHT + 2, left + width, label.y + 2)
 
 
-def _stroke_box(one: Point, other: Point) -> Box:
+def stroke_box(one: Point, other: Point) -> Box:
+    """What a horizontal or vertical stroke covers."""
     (ax, ay), (bx, by) = one, other
     return Box(min(ax, bx) - 0.5, min(ay, by) - 0.5, max(ax, bx) + 0.5, max(ay, by) + 0.5)
 

@@ -28,7 +28,7 @@ from wholecurve.chart.series import (
     xs_of,
     ys_of,
 )
-from wholecurve.chart.spots import LABEL_CHAR, Box, Spots, place_labels
+from wholecurve.chart.spots import LABEL_CHAR, Box, Spot, Spots, around, place_labels, stroke_box
 from wholecurve.chart.step import Point
 from wholecurve.chart.ticks import Quantity, log_ticks, measure, unit_for, unit_ticks
 
@@ -118,28 +118,46 @@ class Figure:
         yield from self._axes(x, y, y_ticks, named)
         for one in self.series:
             yield from draw(one, x, y, self.x.quantity)
-        yield from draw_marks(rows, self.marks, x, y, TOP + (LEGEND if legend else 0))
-        yield from self._labels(x, y)
+        boxes = [self._mark_box(mark, x, y) for mark in self.marks if mark.on == "y"]
+        sides = [side for side, _ in boxes]
+        yield from draw_marks(rows, self.marks, x, y, TOP + (LEGEND if legend else 0), sides)
+        yield from self._labels(x, y, [box for _, box in boxes])
 
-    def _labels(self, x: Scale, y: Scale) -> Iterator[str]:
+    def _spots(self) -> list[Spot]:
+        return [spot for one in self.series if isinstance(one, Spots) for spot in one.spots]
+
+    def _strokes(self, x: Scale, y: Scale) -> list[tuple[Point, Point]]:
+        """Every straight piece of every line, on the figure."""
+        lines = (one for one in self.series if isinstance(one, Line))
+        return [piece for one in lines for piece in pairwise([(x(a), y(b)) for a, b in one.points])]
+
+    def _mark_box(self, mark: Mark, x: Scale, y: Scale) -> tuple[str, Box]:
+        """(text anchor, box) of a horizontal mark's label: at the right end, or at the left if less is in its way."""
+        at, width = mark_baseline(y(mark.at), y), LABEL_CHAR * len(mark.label) + 4
+        left, right = min(x.start, x.end), max(x.start, x.end)
+        places = (
+            ("end", Box(right - width, at - 10, right, at + 2)),
+            ("start", Box(left, at - 10, left + width, at + 2)),
+        )
+        things = [around(x(one.x), y(one.y)) for one in self._spots()]
+        things += [stroke_box(*stroke) for stroke in self._strokes(x, y)]
+        return min(places, key=lambda one: sum(one[1].meets(thing) for thing in things))
+
+    def _labels(self, x: Scale, y: Scale, taken: Sequence[Box]) -> Iterator[str]:
         """Labels of the spots, off each other and off the labels of horizontal marks."""
-        spots = [spot for one in self.series if isinstance(one, Spots) for spot in one.spots]
+        spots = self._spots()
         if not spots:
             return
         ends = max(x.start, x.end), min(y.start, y.end)
-        marks = [(y(mark.at), LABEL_CHAR * len(mark.label)) for mark in self.marks if mark.on == "y"]
-        lines = [(mark_baseline(at, y), width) for at, width in marks]
-        strokes: list[tuple[Point, Point]] = [((x.start, at), (x.end, at)) for at, _ in marks]
-        for one in self.series:
-            if isinstance(one, Line):
-                corners = [(x(a), y(b)) for a, b in one.points]
-                strokes += list(pairwise(corners))
+        marks = [y(mark.at) for mark in self.marks if mark.on == "y"]
+        strokes: list[tuple[Point, Point]] = [((x.start, at), (x.end, at)) for at in marks]
+        strokes += self._strokes(x, y)
         found = place_labels(
             spots,
             x,
             y,
             room=Box(min(x.start, x.end) - 4, ends[1] - 4, ends[0] + RIGHT, max(y.start, y.end)),
-            taken=[Box(ends[0] - width, at - 10, ends[0], at + 2) for at, width in lines],
+            taken=taken,
             strokes=strokes,
         )
         yield '<g font-size="11">'

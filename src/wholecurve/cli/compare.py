@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from wholecurve.cli.curve_files import console_for_stdout, number_text, one_curve, say, say_notes, write_json
+from wholecurve.cli.curve_files import (
+    NOT_READ,
+    OneCurve,
+    console_for_stdout,
+    number_text,
+    one_curve,
+    say,
+    say_notes,
+    write_json,
+)
+from wholecurve.cli.described import Change, changes, undescribed
 from wholecurve.cli.pick_text import say_line
 from wholecurve.curve import Comparison, Difference, Found, Level, compare
 from wholecurve.model.errors import InputError
@@ -44,24 +54,26 @@ def command(
     A difference is a difference only where the 95 % intervals do not overlap; without intervals it is not proven.
     Curves of other benchmarks, data sets, tokenizers or metrics are refused, with each reason.
     """
-    one, skipped = one_curve(before)
-    other, more = one_curve(after)
-    found = compare(one, other)
+    one, other = one_curve(before), one_curve(after)
+    found = compare(one.curve, other.curve)
     if found.refused:
         raise InputError(
-            f"these curves cannot be compared. {' '.join(found.refused)}", where=f"{found.before} and {found.after}"
+            f"these curves cannot be compared. {' '.join(found.refused)}", where=f"{one.title} and {other.title}"
         )
+    described = changes(before, after)
     if json:
-        write_json(document(found))
+        write_json(document(found, described))
     else:
-        print_comparison(found)
-        say_notes(console_for_stdout(), "Could not be read", [*skipped, *more], "yellow")
+        print_comparison(found, one, other)
+        words = [change.sentence() for change in described] or undescribed(before, after)
+        say_notes(console_for_stdout(), "What the descriptions of the systems say", words)
+        say_notes(console_for_stdout(), NOT_READ, [*one.skipped, *other.skipped], "yellow")
     return 0
 
 
-def document(found: Comparison) -> dict[str, Any]:
-    """The comparison as plain values."""
-    plain = {"schema": COMPARISON_SCHEMA} | asdict(found)
+def document(found: Comparison, described: Sequence[Change]) -> dict[str, Any]:
+    """The comparison as plain values. described: what differs between the two descriptions of the systems."""
+    plain = {"schema": COMPARISON_SCHEMA} | asdict(found) | {"described": [asdict(change) for change in described]}
     for level, own in zip(plain["levels"], found.levels, strict=True):
         for row, difference in zip(level["differences"], own.differences, strict=True):
             row["words"] = words_of(difference)
@@ -75,12 +87,12 @@ def words_of(difference: Difference) -> str:
     return str(difference.found.value)
 
 
-def print_comparison(found: Comparison) -> None:
+def print_comparison(found: Comparison, before: OneCurve, after: OneCurve) -> None:
     """The whole comparison on stdout."""
     console = console_for_stdout()
     say(console, "Level by level, the second curve against the first", "bold")
-    say(console, f"first:  {found.before}")
-    say(console, f"second: {found.after}")
+    say(console, f"first:  {before.title}")
+    say(console, f"second: {after.title}")
     for level in found.levels:
         _level(console, level)
     if not found.levels:

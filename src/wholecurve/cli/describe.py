@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as json_module
+import os
+import stat
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,9 +13,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from wholecurve import __version__
+from wholecurve.cli.describe_text import print_description, print_next, print_power
 from wholecurve.cli.main import printable
 from wholecurve.describe import (
-    Capture,
     Missing,
     capture,
     capture_document,
@@ -28,6 +30,7 @@ from wholecurve.model.errors import InputError, MeasureError
 from wholecurve.model.strict_json import dumps_strict
 from wholecurve.power import Provisioned, computed_block, parse_power, provisioned
 from wholecurve.power import template as power_template
+from wholecurve.results.unique_keys import DuplicateKeyError, loads_unique
 from wholecurve.rules import RuleSet
 from wholecurve.rules.load import load_rules
 from wholecurve.run.files import write_atomically
@@ -35,6 +38,8 @@ from wholecurve.run.files import write_atomically
 SCHEMA = "wholecurve.describe/1"
 INCOMPLETE = 1
 MOST_BYTES = 1 << 20
+MOST_NAME = 200
+INPUTS = ("--merge", "--with", "--power")
 
 
 def _flag(name: str, text: str, **more: Any) -> Parameter:
@@ -72,8 +77,9 @@ def command(
     nodes: --capture on each, then --merge. Exit code 1 while something is missing.
     """
     rules = load_rules()
+    _check_inputs(merged, submitted, power)
     _check_targets(out, fill_in, capture_to, power_to, (*merged, *(name for name in (submitted, power) if name)))
-    own = read_submitted(_read(submitted, "--with").decode("utf-8", "replace"), submitted, rules) if submitted else {}
+    own = read_submitted(_text(submitted, "--with"), submitted, rules) if submitted else {}
     captures = [read_capture(_read(name, "--merge"), name) for name in merged] or [capture(model_path=model_path)]
     notes: list[str] = []
     served = _served(endpoint, notes.append) if endpoint else {}
@@ -91,10 +97,10 @@ def command(
     if json:
         _print_json(description, rows, notes, found)
     else:
-        _print(captures, merged, description, rows, [*notes, *(found.notes if found else ())], rules)
+        print_description(captures, merged, description, rows, [*notes, *(found.notes if found else ())], rules)
         if found:
-            _print_power(found)
-        _print_next(rows, written)
+            print_power(found)
+        print_next(rows, written)
     return INCOMPLETE if rows else 0
 
 
@@ -105,16 +111,64 @@ def _check_targets(
     names = {"--out": out, "--template": fill_in, "--capture": capture_to, "--power-template": power_to}
     given = {flag: Path(name) for flag, name in names.items() if name is not None}
     for flag, path in given.items():
-        if path.is_dir():
+        there = _there(names[flag] or "", flag)
+        if there is not None and stat.S_ISDIR(there.st_mode):
             raise InputError(f"{flag}: wanted a file, got the folder {path}")
-        if any(path.resolve() == Path(name).resolve() for name in inputs):
+        if there is not None and not stat.S_ISREG(there.st_mode):
+            raise InputError(f"{flag}: wanted a file, got {path}, which is none", hint="--json prints instead")
+        if any(_real(path) == _real(name) for name in inputs):
             raise InputError(f"{flag}: wanted another file than those that are read, got {path}")
-        if any(path.resolve() == other.resolve() for name, other in given.items() if name != flag):
+        if any(_real(path) == _real(other) for name, other in given.items() if name != flag):
             raise InputError(f"{flag}: wanted a file of its own, got {path} twice")
-        if flag in ("--template", "--power-template") and path.exists():
+        if flag in ("--template", "--power-template") and there is not None:
             raise InputError(f"{flag}: {path} is there already and may be filled in", hint="name another file")
     if capture_to is not None and inputs and any(name.endswith(".json") for name in inputs):
         raise InputError("wanted --capture of this host or --merge of others, got both")
+
+
+def _check_inputs(merged: tuple[str, ...], submitted: str | None, power: str | None) -> None:
+    """Refuses what is no file, before anything is read from it, and a capture that would be counted twice."""
+    given = [("--merge", name) for name in merged]
+    given += [(flag, name) for flag, name in (("--with", submitted), ("--power", power)) if name is not None]
+    for flag, name in given:
+        there = _there(name, flag)
+        if there is not None and not stat.S_ISREG(there.st_mode):
+            raise InputError(f"{flag}: wanted a file, got {_short(name)}, which is none")
+    twice = [name for at, name in enumerate(merged) if _real(name) in map(_real, merged[:at])]
+    if twice:
+        raise InputError(
+            f"--merge: got {_short(twice[0])} twice: its node would be counted twice",
+            hint="capture each node in a file of its own",
+        )
+
+
+def _there(name: str, flag: str) -> os.stat_result | None:
+    """What is at a path; None where nothing is. Raises InputError for a name that cannot be one."""
+    if not name.strip():
+        raise InputError(f"{flag}: wanted a file's name, got an empty text")
+    try:
+        return os.stat(name)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a name of a file"
+        verb = "read" if flag in INPUTS else "write"
+        raise InputError(f"{flag}: cannot {verb} {_short(name)}: {why}") from None
+
+
+def _real(name: str | Path) -> str:
+    return os.path.realpath(name)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= MOST_NAME else name[: MOST_NAME - 1] + "…"
+
+
+def _text(name: str, flag: str) -> str:
+    try:
+        return _read(name, flag).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{flag}: wanted UTF-8 text, got other bytes", where=name) from None
 
 
 def _read(name: str, flag: str) -> bytes:
@@ -122,7 +176,7 @@ def _read(name: str, flag: str) -> bytes:
         with Path(name).open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise InputError(f"{flag}: cannot read {name}: {error.strerror}") from None
+        raise InputError(f"{flag}: cannot read {_short(name)}: {error.strerror}") from None
     if len(data) > MOST_BYTES:
         raise InputError(f"{flag}: wanted a file of at most {MOST_BYTES >> 20} MiB, got {name}, which is larger")
     return data
@@ -150,13 +204,12 @@ def _served(url: str, say: Callable[[str], None]) -> dict[str, Any]:
 def _provisioned(name: str, description: Mapping[str, Any], rules: RuleSet) -> Provisioned:
     """The power file held against the rules and the description. Raises InputError with every reason to reject it."""
     try:
-        data = json_module.loads(_read(name, "--power"))
-    except (ValueError, RecursionError):
+        data = loads_unique(_read(name, "--power"))
+    except DuplicateKeyError as error:
+        raise InputError(f"--power: {error}", where=name) from None
+    except ValueError:
         raise InputError("--power: not valid JSON", where=name) from None
     return provisioned(parse_power(data, rules.power), rules.power, description=description)
-
-
-# -- what is shown -----------------------------------------------------------------------------------------------------
 
 
 def _print_json(
@@ -170,80 +223,3 @@ def _print_json(
     if power is not None:
         data["power"] = {**computed_block(power), "basis": power.basis, "notes": list(power.notes)}
     sys.stdout.write(json_module.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def _print(
-    captures: list[Capture],
-    merged: tuple[str, ...],
-    description: Mapping[str, Any],
-    rows: tuple[Missing, ...],
-    notes: list[str],
-    rules: RuleSet,
-) -> None:
-    what = f"{len(captures)} captures" if merged else "this host"
-    print(f"Described from {what}, by the rules {rules.version}, edition {rules.edition}\n")
-    for name, value in description.items():
-        if not isinstance(value, list):
-            print(f"  {name:34} {_shown(value)}")
-    for at, node in enumerate(description.get("node_types", []), start=1):
-        print(f"\n  node type {at}")
-        for name, value in node.items():
-            if not isinstance(value, list):
-                print(f"    {name:32} {_shown(value)}")
-        for inner, card in enumerate(node.get("accelerator_info", []), start=1):
-            print(f"    accelerator {inner}")
-            for name, value in card.items():
-                print(f"      {name:30} {_shown(value)}")
-        if node.get("accelerator_info") == []:
-            print("    no accelerator was seen")
-    _print_asides(captures, notes)
-    _print_missing(rows)
-
-
-def _print_next(rows: tuple[Missing, ...], written: list[str]) -> None:
-    for name in written:
-        print(f"Written: {name}")
-    if rows and not any(name.endswith((".yaml", ".yml")) for name in written):
-        print("Next: --template FILE.yaml writes what is missing as a file to fill in; then give it with --with")
-
-
-def _print_power(found: Provisioned) -> None:
-    """The provisioned power, and what it consists of."""
-    label = f" ({found.label})" if found.label else ""
-    print(f"Provisioned power {found.kw:.{found.rules.kw_decimals}f} kW{label}: {found.basis}")
-    width = max(len(part.label) for part in found.parts) if found.parts else 0
-    for part in found.parts:
-        print(f"  {part.label:{width}}  {part.watts:10,.0f} W  {printable(part.source)}")
-    print()
-
-
-def _shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else printable(str(value))
-
-
-def _print_asides(captures: list[Capture], notes: list[str]) -> None:
-    kinds = sorted({str(each.node["container"]) for each in captures if each.node["container"]})
-    if kinds:
-        notes = [
-            *notes,
-            f"captured in a container ({', '.join(kinds)}): operating system and files are the container's",
-        ]
-    if notes:
-        print("\nNotes")
-        for note in notes:
-            print(f"  {printable(note)}")
-
-
-def _print_missing(rows: tuple[Missing, ...]) -> None:
-    print()
-    if not rows:
-        print("Complete: every field that the rules ask for is there")
-        return
-    print(f"Still missing, in the words of the rules ({len(rows)})")
-    width = max(len(row.place) for row in rows)
-    for row in rows:
-        condition = f" (if {row.condition})" if row.condition else ""
-        print(f"  {row.place:{width}}  {row.text}{condition}")
-        if row.why:
-            print(f"  {'':{width}}  not captured: {printable(row.why)}")
-    print()

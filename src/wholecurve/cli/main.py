@@ -154,6 +154,7 @@ def build_app(name: str) -> App:
     """The application with one command in it. Help goes to stdout as plain text; nothing is printed on errors."""
     from cyclopts import App, Parameter
 
+    from wholecurve.cli.flag_values import as_written
     from wholecurve.cli.helptext import PlainHelp
 
     row = COMMANDS[name]
@@ -161,7 +162,7 @@ def build_app(name: str) -> App:
         name="wholecurve",
         help_formatter=PlainHelp(row.example),
         version_flags=[],
-        default_parameter=Parameter(show_default=False),
+        default_parameter=Parameter(show_default=False, converter=as_written),
         result_action="return_value",
         exit_on_error=False,
         print_error=False,
@@ -275,8 +276,8 @@ def _fail(error: WholecurveError) -> int:
         import traceback
 
         traceback.print_exc()
-    lines = error.lines()
-    tell("\n".join([f"error: {lines[0]}", *lines[1:]]))
+    lines = "\n".join(error.lines()).split("\n")  # a hint may have several; what others wrote must not act on a screen
+    tell("\n".join(["error: " + printable(lines[0]), *map(printable, lines[1:])]))
     return error.exit_code
 
 

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from wholecurve.cli.curve_files import Gathered, gather, listed, write_json
-from wholecurve.cli.pick_text import print_pick
+from wholecurve.cli.pick_question import Question, count_typed, limits_typed, price_typed
+from wholecurve.cli.pick_text import names_of, print_pick
 from wholecurve.curve import (
-    KEYS,
-    Limit,
-    Price,
-    check_limits,
+    LENGTH_SHARE,
+    NORMALISATIONS,
+    RECIPROCALS,
     growth,
     heads_of,
-    limits_of,
     normalised,
-    parse_price,
     rank,
     rows_of,
     scope,
+    spread_of,
 )
 from wholecurve.model.curve import Curve
 from wholecurve.model.errors import InputError
-from wholecurve.model.units import parse_duration_ns
+from wholecurve.model.point import Point, PointKind
 
 PICK_SCHEMA = "wholecurve.pick/1"
 
@@ -36,24 +33,24 @@ Per = Literal["kw", "accelerator", "node", "usd", "usd-total", "joule"]
 By = Literal["system_tps", "concurrency", "ttft_p90_ns", "interactivity_tps", "total_tps", "qps"]
 Reading = Literal["at-least", "any", "systems"]
 
-_LIMIT = re.compile(r"\s*([a-z0-9_]+)\s*(<=|>=)\s*(\S.*?)\s*")
-LIMIT_HINT = "write a column, <= or >=, and a value: 'concurrency>=16' or 'ttft_p90_ns<=500ms'"
-MOST_DIGITS = 12
-BOUND = {"<=": "at most", ">=": "at least"}
 
-
-def _flag(name: str, text: str) -> Any:
-    return Parameter(name=name, help=text, negative="", negative_iterable="")
+def _flag(name: str, text: str, *, value: bool = False) -> Any:
+    """value: what follows is its value even if it begins with a hyphen, so that -5ms is refused for what it is."""
+    return Parameter(name=name, help=text, negative="", negative_iterable="", allow_leading_hyphen=value)
 
 
 def command(
     *paths: Annotated[str, Parameter(help="campaign folders, curve.json files, run folders, or folders of these")],
-    ttft_p90: Annotated[str | None, _flag("--ttft-p90", "TTFT P90 at most this, such as 500ms")] = None,
-    interactivity: Annotated[float | None, _flag("--interactivity", "at least so many tokens/s for one user")] = None,
+    ttft_p90: Annotated[str | None, _flag("--ttft-p90", "TTFT P90 at most this, such as 500ms", value=True)] = None,
+    interactivity: Annotated[
+        float | None, _flag("--interactivity", "at least so many tokens/s for one user", value=True)
+    ] = None,
     limit: Annotated[
         tuple[str, ...], _flag("--limit", "another limit, such as 'system_tps>=1000'; may be given several times")
     ] = (),
-    concurrency: Annotated[str | None, _flag("--concurrency", "the load you run, in requests in flight")] = None,
+    concurrency: Annotated[
+        str | None, _flag("--concurrency", "the load you run, in requests in flight", value=True)
+    ] = None,
     reading: Annotated[
         Reading,
         _flag(
@@ -65,9 +62,9 @@ def command(
     by: Annotated[By | None, _flag("--by", "rank by this; by default what --per divides, else system_tps")] = None,
     per: Annotated[Per | None, _flag("--per", "divide by provisioned power, accelerators, nodes or price")] = None,
     price: Annotated[
-        str | None, _flag("--price", "of --per usd: a number, what it is for, per hour: 2.5/accelerator/h")
+        str | None, _flag("--price", "of --per usd: a number, what it is for, per hour: 2.5/accelerator/h", value=True)
     ] = None,
-    users: Annotated[str | None, _flag("--users", "how many systems so many users at a time need")] = None,
+    users: Annotated[str | None, _flag("--users", "how many systems so many users at a time need", value=True)] = None,
     benchmark: Annotated[str | None, _flag("--benchmark", "only curves of this benchmark")] = None,
     division: Annotated[str | None, _flag("--division", "only curves of this division")] = None,
     withdrawn: Annotated[bool, _flag("--withdrawn", "let withdrawn results count")] = False,
@@ -78,14 +75,15 @@ def command(
     Limits take away points, borders included. Every place is one measured point, never a value between two, and is
     shown with its evidence; what was left out is shown with what it missed by. Exit code 1 if nothing passes.
     """
+    limits = tuple(limits_typed(ttft_p90, interactivity, limit))
     question = Question(
-        limits=tuple(_limits(ttft_p90, interactivity, limit)),
-        at=_count(concurrency, "--concurrency"),
+        limits=limits,
+        at=count_typed(concurrency, "--concurrency"),
         reading=reading.replace("-", " "),
         by=by,
         per=None if per is None else per.replace("-", "_"),
-        price=_price(price, per, users),
-        users=_count(users, "--users"),
+        price=price_typed(price, per, users, limits),
+        users=count_typed(users, "--users"),
         withdrawn=withdrawn,
     )
     if question.reading == "systems" and question.at is None:
@@ -102,20 +100,6 @@ def command(
     return 0 if answer["places"] else 1
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What was asked, checked. reading: one of curve.READINGS. per: one of curve.NORMALISATIONS or None."""
-
-    limits: tuple[Limit, ...]
-    at: int | None = None
-    reading: str = "at least"
-    by: str | None = None
-    per: str | None = None
-    price: Price | None = None
-    users: int | None = None
-    withdrawn: bool = False
-
-
 def pick(found: Gathered, question: Question) -> dict[str, Any]:
     """The answer as plain values, ready for JSON. Raises InputError for curves that cannot be ranked together."""
     heads, rows = heads_of(found.curves), rows_of(found.curves, withdrawn_too=question.withdrawn)
@@ -124,16 +108,22 @@ def pick(found: Gathered, question: Question) -> dict[str, Any]:
         raise _mixed(found.curves, refused)
     basis = None
     by = question.by or "system_tps"
+    limited = []
+    for per in _limited(question):
+        rows, how = normalised(rows, per, question.price)
+        limited.append(how)
     if question.per is not None:
         rows, basis = normalised(rows, question.per, question.price)
         by = question.by or basis["column"]
     ranked = rank(heads, rows, question.limits, by=by, at=question.at, reading=question.reading)
-    by_id = {(row["curve"], row["id"]): row for row in rows}
-    points = {(curve.id, point.provenance.source): point for curve in found.curves for point in curve.points}
+    levels = {(row["curve"], row["concurrency"]): row for row in rows if row["kind"] == "curve"}
+    points = _points(found.curves)
     for place in ranked["places"]:
-        point = points[place["curve"], place["point"]]
-        place["row"] = by_id[place["curve"], place["point"]]
+        point = points[place["curve"], place["concurrency"]]
+        place["row"] = levels[place["curve"], place["concurrency"]]
+        place["run_spread"] = spread_of(place["row"], by)
         place["client_verdict"] = point.provenance.client_verdict
+        place["token_source"] = point.provenance.token_source
         place["steady_verdict"] = point.provenance.steady_verdict
         place["notes"] = list(point.notes)
     return {
@@ -141,7 +131,9 @@ def pick(found: Gathered, question: Question) -> dict[str, Any]:
         "limits": list(question.limits),
         "ranked_by": by,
         **ranked,
+        "notes": [*ranked["notes"], *_doubts(ranked["places"], names_of(heads))],
         "normalised": basis,
+        "limits_normalised": limited,
         "capacity": _capacity(ranked, rows, question),
         "barred": [{"curve": row["curve"], "point": row["id"], "why": row["barred"]} for row in rows if row["barred"]],
         "set_aside": [
@@ -158,79 +150,58 @@ def pick(found: Gathered, question: Question) -> dict[str, Any]:
     }
 
 
+def _points(curves: Sequence[Curve]) -> dict[tuple[str, int], Point]:
+    """The levels of all curves; Offline is none."""
+    return {
+        (curve.id, point.concurrency): point
+        for curve in curves
+        for point in curve.points
+        if point.kind is PointKind.CURVE
+    }
+
+
+def _limited(question: Question) -> list[str]:
+    """The ways to divide that a limit asks for, beside the one of --per."""
+    keys = {limit["key"] for limit in question.limits}
+    return [
+        per
+        for per, how in NORMALISATIONS.items()
+        if per != question.per and keys & {how.column, RECIPROCALS.get(how.column)}
+    ]
+
+
+def _doubts(places: Sequence[dict[str, Any]], names: Mapping[str, str]) -> list[str]:
+    """What makes the token rates of these places no result, or not comparable with each other."""
+    found = []
+    own = [names[place["curve"]] for place in places if place["token_source"] != "reference"]
+    if own and len(own) == len(places):
+        found.append(
+            "Tokens are the endpoints' own count, which is never official: no reference tokenizer counted them."
+        )
+    elif own:
+        found.append(f"Tokens of {listed(own)} are the endpoint's own count, the others are counted by the reference.")
+    lengths = {place["curve"]: place["row"]["output_length_mean"] for place in places}
+    known = [length for length in lengths.values() if length is not None]
+    if known and max(known) - min(known) > LENGTH_SHARE * max(known):
+        said = listed(f"{names[curve]} {length:.4g}" for curve, length in lengths.items() if length is not None)
+        found.append(
+            f"Answers differ in length by more than 5 %, so token rates are not of the same work: {said} tokens."
+        )
+    return found
+
+
 def _capacity(ranked: dict[str, Any], rows: list[dict[str, Any]], question: Question) -> list[dict[str, Any]]:
-    """For each curve of the ranking, the systems that the users of today and of tomorrow need."""
+    """The systems that the users of today and of tomorrow need, of each curve with a level within the limits: of the
+    ranking's places in their order, then of those that have none for another reason."""
     if question.users is None:
         return []
     found = []
-    for place in ranked["places"]:
-        own = [row for row in rows if row["curve"] == place["curve"]]
+    for one in (*ranked["places"], *ranked["failed"]):
+        own = [row for row in rows if row["curve"] == one["curve"]]
         plans = growth(own, question.limits, question.users, price=question.price)
-        found.append({"curve": place["curve"], "today": plans[0], "growth": plans[1:]})
+        if plans[0]["systems"] is not None:
+            found.append({"curve": one["curve"], "today": plans[0], "growth": plans[1:]})
     return found
-
-
-# -- what was typed ----------------------------------------------------------------------------------------------------
-
-
-def _limits(ttft_p90: str | None, interactivity: float | None, more: Sequence[str]) -> list[Limit]:
-    """All limits, checked: each possible, none against another."""
-    ttft_ns = None if ttft_p90 is None else _duration_ns(ttft_p90, "--ttft-p90")
-    for value, flag in ((ttft_ns, "--ttft-p90"), (interactivity, "--interactivity")):
-        if value is not None and not (math.isfinite(value) and value > 0):
-            raise InputError(f"{flag}: wanted a number above 0, got {value}", hint="leave it out for no limit")
-    found = [*limits_of(ttft_ns, interactivity), *map(_limit, more)]
-    check_limits(found)
-    return found
-
-
-def _limit(text: str) -> Limit:
-    match = _LIMIT.fullmatch(text)
-    if match is None:
-        raise InputError(f"--limit: wanted a limit, got {text[:60]!r}", hint=LIMIT_HINT)
-    key, sign, value = match.groups()
-    if key not in KEYS:
-        raise InputError(f"--limit: wanted one of {', '.join(KEYS)}, got {key[:60]!r}", hint=LIMIT_HINT)
-    if KEYS[key]["unit"] == "ns":
-        return {"key": key, "bound": BOUND[sign], "value": _duration_ns(value, f"--limit {key}")}
-    try:
-        return {"key": key, "bound": BOUND[sign], "value": float(value)}
-    except ValueError:
-        raise InputError(f"--limit {key}: wanted a number, got {value[:60]!r}", hint=LIMIT_HINT) from None
-
-
-def _duration_ns(text: str, flag: str) -> int:
-    """A duration with its unit: `500` alone could mean milliseconds to one reader and seconds to another."""
-    try:
-        found = parse_duration_ns(text)
-    except InputError as error:
-        raise InputError(f"{flag}: {error.message}", hint="write it with its unit, such as 500ms") from None
-    if not text.strip()[-1:].isalpha():
-        raise InputError(f"{flag}: wanted a duration with its unit, got {text!r}", hint=f"such as {text.strip()}ms")
-    return found
-
-
-def _count(value: str | None, flag: str) -> int | None:
-    """A count as typed: read here, because a flag parser would round 1.5."""
-    if value is None:
-        return None
-    plain = value.strip().replace(",", "")
-    if not (plain.isascii() and plain.isdecimal() and len(plain) <= MOST_DIGITS and int(plain) > 0):
-        raise InputError(f"{flag}: wanted a whole number of 1 or more, got {value[:60]!r}")
-    return int(plain)
-
-
-def _price(text: str | None, per: str | None, users: str | None) -> Price | None:
-    if text is None:
-        if per in ("usd", "usd-total"):
-            raise InputError(f"--per {per}: wanted --price too, got none", hint="such as --price 2.5/accelerator/h")
-        return None
-    if per not in ("usd", "usd-total") and users is None:
-        raise InputError("--price: nothing is priced", hint="add --per usd, or --users for a price of the systems")
-    try:
-        return parse_price(text)
-    except InputError as error:
-        raise InputError(f"--price: {error.message}", hint=error.hint) from None
 
 
 def _chosen(curves: Sequence[Curve], benchmark: str | None, division: str | None) -> tuple[Curve, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wholecurve.cli.curve_files import console_for_stdout, fit, number_text, say, say_notes
-from wholecurve.curve import KEYS, READINGS, sentence, shown
+from wholecurve.cli.curve_files import NOT_READ, console_for_stdout, fit, number_text, say, say_notes
+from wholecurve.curve import KEYS, NOT_REPORTED, READINGS, UNSTEADY, brief, sentence, shown
 from wholecurve.model.units import show_duration, show_percent
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ PRICES = {
     "usd_per_million_output_tokens": "price of output tokens",
     "usd_per_million_total_tokens": "price of input and output tokens",
 }
+DIVIDED_BY_POWER = frozenset(("system_tps_per_kw", "joules_per_output_token"))
 STANDARD = frozenset(key for key, _, _ in COLUMNS)
 
 
@@ -47,20 +48,41 @@ def print_pick(answer: Mapping[str, Any]) -> None:
     _basis(console, answer)
     say_notes(console, "Points that count for nothing", [_because(one) for one in answer["barred"]], "yellow")
     say_notes(console, "Measured twice", [_because(one) for one in answer["set_aside"]], "dim")
-    say_notes(console, "Could not be read", answer["skipped"], "yellow")
+    say_notes(console, NOT_READ, answer["skipped"], "yellow")
     say_notes(console, "Notes", answer["notes"])
+    _scope(console, answer["curves"])
     if any("local" not in place["status"] for place in answer["places"]):
         say(console)
         say(console, "A status is as its file says; no registry was asked.", "dim")
 
 
 def names_of(heads: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """By curve: its system's name, with the submission where two share one."""
+    """By curve: its system's name, with the submission where two share one; a system that nobody described is called
+    as its submission, which then stands alone."""
     systems = [head["system"] for head in heads]
-    return {
-        head["id"]: head["system"] if systems.count(head["system"]) == 1 else f"{head['system']} ({head['submission']})"
-        for head in heads
-    }
+
+    def name(head: Mapping[str, Any]) -> str:
+        system, submission = str(head["system"]), str(head["submission"])
+        if systems.count(system) == 1:
+            return system
+        return submission if submission.startswith(f"{system} (") else f"{system} ({submission})"
+
+    return {head["id"]: name(head) for head in heads}
+
+
+def _scope(console: Console, heads: Sequence[Mapping[str, Any]]) -> None:
+    """What all these curves are of: a ranking is one only inside it."""
+    words = []
+    for key, label in (
+        ("benchmark", ""),
+        ("rules_version", "rules "),
+        ("division", ""),
+        ("data_set_hash", "data set "),
+    ):
+        values = sorted({str(head[key]) for head in heads if head[key] is not None})
+        words += [label + " and ".join(map(brief, values))] if values else [f"{label or key} not stated"]
+    say(console)
+    say(console, f"All of this is of: {', '.join(words)}.", "dim")
 
 
 def _question(console: Console, answer: Mapping[str, Any]) -> None:
@@ -102,7 +124,7 @@ def _table(console: Console, answer: Mapping[str, Any], names: Mapping[str, str]
         style = "bold" if place["place"] == 1 else ""
         name = fit(names[place["curve"]], room - 1)
         say_line(console, f"{place['place']:<{RANK_WIDTH}}{name} {cells}{value}", style)
-        say(console, " · ".join(_evidence(place)), "dim", indent=RANK_WIDTH)
+        say(console, " · ".join(_evidence(place, _power(row, extra))), "dim", indent=RANK_WIDTH)
 
 
 def say_line(console: Console, text: str = "", style: str = "") -> None:
@@ -148,14 +170,27 @@ def _cell(key: str, value: float | None) -> str:
     return f"{value:,}" if key == "concurrency" else number_text(value)
 
 
-def _evidence(place: Mapping[str, Any]) -> list[str]:
+def _power(row: Mapping[str, Any], extra: str | None) -> str | None:
+    """The power behind a figure that was divided by it, and how it was added up."""
+    if extra not in DIVIDED_BY_POWER or row["provisioned_power_kw"] is None:
+        return None
+    estimated = "estimated, " if row["power_estimated"] else ""
+    return f"{number_text(row['provisioned_power_kw'])} kW ({estimated}{row['power_basis']})"
+
+
+def _evidence(place: Mapping[str, Any], power: str | None) -> list[str]:
     found = [place["point"], place["status"]]
     if place["client_verdict"] != "ok":
         found.append(f"client {place['client_verdict'] or 'not judged'}")
     if place["single_run"]:
         found.append("one run")
-    elif place["row"]["spread"] is not None:
-        found.append(f"runs differ by {show_percent(place['row']['spread'])}")
+    elif place["run_spread"] is not None:
+        found.append(f"runs differ by {show_percent(place['run_spread'])}")
+    verdict = place["steady_verdict"]
+    if verdict is None or verdict in UNSTEADY:
+        found.append(UNSTEADY[verdict] if verdict else "steady state not looked for")
+    if power is not None:
+        found.append(power)
     if place["close"]:
         found.append(place["close"])
     return found
@@ -169,7 +204,11 @@ def _left_out(console: Console, answer: Mapping[str, Any], names: Mapping[str, s
         if near is not None:
             reasons = answer["reasons"][one["curve"]].get(near["point"], {})
             missed = "; ".join(sentence(miss, reasons.get(miss["key"], "")) + _by(miss) for miss in near["misses"])
-            words += f". Nearest is level {near['concurrency']} ({near['point']}): {missed or 'it passes the limits'}"
+            if one["why"] == NOT_REPORTED:
+                words = f"{names[one['curve']]}: {missed}"
+            else:
+                level = f"level {near['concurrency']:,} ({near['point']})"
+                words += f". {'Its' if one['why'].startswith('does not') else 'Nearest is'} {level}: {missed}"
         lines.append(words)
     say_notes(console, "Left out", lines)
 
@@ -214,8 +253,7 @@ def _next_words(plan: Mapping[str, Any]) -> str:
 
 
 def _basis(console: Console, answer: Mapping[str, Any]) -> None:
-    basis = answer["normalised"]
-    if basis is not None:
+    for basis in filter(None, (answer["normalised"], *answer["limits_normalised"])):
         say(console)
         say(console, f"{_label(basis['column'])} ({basis['column']}): {basis['tag']}. {basis['basis']}.", "dim")
     if any(head["interactivity_key"] != "tps_per_user" for head in answer["curves"]):

@@ -1,4 +1,4 @@
-"""`wholecurve report`: show a run again, and write its report anew; a killed run is finished first."""
+"""`wholecurve report`: show a run or a campaign again, and write its report anew; a killed run is finished first."""
 
 from __future__ import annotations
 
@@ -23,32 +23,59 @@ VALUE_SHOWN = 80
 
 
 def command(
-    run: Annotated[str, Parameter(help="a run folder")],
+    folder: Annotated[str, Parameter(help="a run folder, or the folder of a campaign")],
     /,
     *,
     html: Annotated[str | None, Parameter(name="--html", help="write the HTML report to this file instead")] = None,
+    png: Annotated[
+        str | None, Parameter(name="--png", help="of a campaign: write the picture of its curve to this file instead")
+    ] = None,
     recompute: Annotated[
         bool,
         Parameter(name="--recompute", negative="", help="compute every figure again from the records, and compare"),
     ] = False,
-    json: Annotated[bool, Parameter(name="--json", negative="", help="print the summary as JSON")] = False,
+    json: Annotated[
+        bool, Parameter(name="--json", negative="", help="print the summary, or the curve, as JSON")
+    ] = False,
 ) -> int:
-    """Show a run on the terminal and write its report.txt and report.html anew from its records.
+    """Show a run or a campaign on the terminal and write its report.txt and report.html anew from its records; of a
+    campaign curve.json and report.png too.
 
-    A folder left by a run that was killed is finished first, from what is on disk, and marked interrupted. With
-    --recompute nothing is written: every figure of the summary is computed again from records/ and compared with what
-    is stored, digit by digit; each that differs is listed, and the exit code is 1 if any does. Otherwise it is 1 if
-    the run is not valid as a result.
+    A folder left by a run that was killed is finished first, from what is on disk, and marked interrupted; runs inside
+    a campaign are left to `sweep --resume`. With --recompute nothing is written: every figure is computed again from
+    records/ and compared with what is stored, digit by digit, and the reports of a campaign byte by byte; what differs
+    is listed, and the exit code is 1 if anything does. Otherwise it is 1 if the run is not valid as a result, or the
+    campaign not complete.
     """
-    folder = run_folder(run)
-    if recompute:
-        if html is not None:
-            raise InputError("--recompute: wanted no --html, got both", hint="it compares, and writes no report")
-        return _recompute(folder, as_json=json)
+    for name, value in (("--html", html), ("--png", png)):
+        if recompute and value is not None:
+            raise InputError(f"--recompute: wanted no {name}, got both", hint="it compares, and writes no report")
+    if is_sweep(Path(folder)):
+        from wholecurve.cli.report_campaign import recompute_report, report_campaign
+
+        place = Path(folder)
+        return (
+            recompute_report(place, as_json=json)
+            if recompute
+            else report_campaign(place, html=html, png=png, as_json=json)
+        )
+    run = run_folder(folder)
+    if png is not None:
+        raise InputError("--png: the report of a single run has no picture", hint="its page has charts: --html FILE")
+    return _recompute(run, as_json=json) if recompute else _show(run, html, as_json=json)
+
+
+def is_sweep(folder: Path) -> bool:
+    """Whether a sweep made this folder, with or without its levels chosen."""
+    return (folder / "plan.yaml").is_file() or (folder / "journal.jsonl").is_file()
+
+
+def _show(folder: Path, html: str | None, *, as_json: bool) -> int:
+    """Show a run and write its reports; 1 if it is not valid as a result."""
     summary = summary_of(folder)
     for path, data in reports(folder, summary, html).items():
         write(path, data)
-    if json:
+    if as_json:
         import orjson
 
         sys.stdout.write(orjson.dumps(summary, option=orjson.OPT_INDENT_2).decode() + "\n")

@@ -117,6 +117,9 @@ class Sweep:
                 descriptions = {SYSTEM: checked_system(system), POWER: checked_power(power, bench)}
                 self.check(bench)
                 # A sweep that is at work in the folder must not be disturbed: its lock comes before the first request.
+                asked = self.flags.out or bench.settings.output.dir
+                if asked is not None and Path(asked).exists():
+                    new_folder(asked, RESULTS)  # refused now, not after the endpoint was asked
                 facts = None if self.given_folder else bench.probe()
                 folder = Path(self.given_folder) if self.given_folder else self.new_folder(bench)
             with open_journal(folder, _wall, self.progress.say) as journal:
@@ -206,7 +209,10 @@ class Sweep:
             lines, document = list(plan_lines(plan, bench.rules, words)), plan.to_json()
         else:
             self.check(bench)
-            lines, document = [search_words(self.first_trial(bench))], search_json(bench, self.first_trial(bench))
+            lines, document = (
+                [search_words(bench, self.first_trial(bench))],
+                search_json(bench, self.first_trial(bench)),
+            )
         if self.flags.json:
             sys.stdout.write(dumps_strict(document).decode() + "\n")
         else:
@@ -230,7 +236,7 @@ class Sweep:
         plan, words = self.planned(bench, conditions, self.search(folder, journal, bench, conditions), journal)
         save_plan(folder, plan)
         bench.curve = _curve_of(bench.settings, plan)
-        for line in plan_lines(plan, bench.rules, words):
+        for line in plan_lines(plan, bench.rules, words, self.progress.width):
             self.progress.say(line)
         return plan
 

@@ -86,7 +86,7 @@ class RunBench:
         listed = None if models is None else tuple(sorted(models))
         if not report.ready and not (report.facts.get("problem") == "model_missing" and self.begun):
             problem = next(one for one in report.findings if one.grade.value == "problem")
-            raise SetupError(problem.figure, hint=problem.remedy)
+            raise SetupError(f"the endpoint does not answer: {problem.figure}", hint=problem.remedy)
         return Facts(listed, report.facts.get("server") or None)
 
     # -- runs ----------------------------------------------------------------------------------------------------------

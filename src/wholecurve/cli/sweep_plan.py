@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ from wholecurve.sweep import (
 
 TOOL = f"wholecurve {__version__}"
 HIGHEST_TRIAL = 65_536
+WIDEST = 100
 INTERACTIVITY: Mapping[Kind, str] = {Kind.SINGLE_TURN: "tps_per_user", Kind.AGENTIC: "e2e_avg_interactivity"}
 REFUSED: Mapping[str, str] = {
     "concurrency": "the sweep chooses levels: --points 1,4,16 names them",
@@ -117,14 +119,21 @@ def search_limits(settings: Settings) -> tuple[Limit, ...]:
     )
 
 
-def search_words(first: int) -> str:
+def search_words(bench: RunBench, first: int) -> str:
     """What a search does, where no plan can be shown yet."""
-    return (
-        f"C_max is not given, so a search comes first: levels are doubled from {first} until throughput grows by less "
-        f"than {show_percent(GROWTH, 0)} or a stated limit is broken, then the bracket is halved; a trial takes ten "
-        "answers per slot and 10 s at least.\n"
-        "The levels follow from it. With --c-max N or --points the plan can be shown now."
+    settings = bench.settings.sweep
+    stated = []
+    if settings.ttft_p90 is not None:
+        stated.append(f"TTFT P90 is above {show_duration(settings.ttft_p90)}")
+    if settings.interactivity is not None:
+        stated.append(f"one user gets less than {settings.interactivity:g} tokens/s")
+    ends = " or ".join([f"throughput grows by less than {show_percent(GROWTH, 0)}", *stated])
+    text = (
+        f"C_max is not given, so a search comes first: levels are doubled from {first} until {ends}, then the bracket "
+        "is halved; a trial takes ten answers per slot and 10 s at least. The levels follow from it. With --c-max N or "
+        "--points the plan can be shown now."
     )
+    return textwrap.fill(text, WIDEST)
 
 
 def search_json(bench: RunBench, first: int) -> dict[str, Any]:
@@ -174,8 +183,8 @@ def time_of(levels: Levels, bench: RunBench, trials: Sequence[Trial]) -> Estimat
     return estimate(levels, bench.rules, bench.kind, work_of(bench.settings, bench), trials)
 
 
-def plan_lines(plan: CampaignPlan, rules: RuleSet, words: str) -> Iterator[str]:
-    """The plan for people, at most 100 columns wide."""
+def plan_lines(plan: CampaignPlan, rules: RuleSet, words: str, width: int = WIDEST) -> Iterator[str]:
+    """The plan for people, at most `width` columns wide."""
     yield f"levels {plan.c_min} to {plan.c_max}; {plan.c_max_why}; rules {rules.version}, edition {rules.edition}"
     titles = {row.id: row.title for row in rules.regions.region.values()}
     spans: Any = plan.estimate_s.get("levels") or {}
@@ -183,14 +192,23 @@ def plan_lines(plan: CampaignPlan, rules: RuleSet, words: str) -> Iterator[str]:
         low, high = spans.get(level.label, (None, None))
         region = titles.get(level.region, "Offline" if level.dedicated else level.region)
         scored = "accuracy" if level.accuracy else ""
-        yield f"  {level.label:>8}  {region:<18} {_time(low, high):<18} {scored:<9} {level.why}".rstrip()
-    yield f"order: {' '.join(map(str, plan.order))}"
-    yield f"       shuffled with seed {plan.order_seed}: a slow change must not look like an effect of load"
+        yield _wrapped(f"  {level.label:>8}  {region:<18} {_time(low, high):<18} {scored:<9}", level.why, width)
+    yield _wrapped("order:", " ".join(map(str, plan.order)), width)
+    yield _wrapped(
+        "      ", f"shuffled with seed {plan.order_seed}: a slow change must not look like an effect of load", width
+    )
     if plan.repeats > 1:
         yield f"every level {plan.repeats} times; the first run is the point, all of them give its spread"
     for note in plan.notes:
-        yield f"note: {note}"
-    yield f"time: {words}"
+        yield _wrapped("note:", note, width)
+    yield _wrapped("time:", words, width)
+
+
+def _wrapped(head: str, text: str, width: int) -> str:
+    """Text after its head, with further lines below the text."""
+    return textwrap.fill(
+        text, width, initial_indent=f"{head} ", subsequent_indent=" " * (len(head) + 1), break_long_words=False
+    )
 
 
 def _time(low: float | None, high: float | None) -> str:

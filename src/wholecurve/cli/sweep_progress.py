@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING
 
-from wholecurve.cli.progress import Lines, bar, counts, rates
+from wholecurve.cli.progress import STOPPING, Lines, bar, counts, rates
+from wholecurve.model.record import RunState
 from wholecurve.model.units import NS_PER_S, show_duration
 from wholecurve.run.apart import Send, apart
 from wholecurve.sweep import SweepView
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from wholecurve.run import Live
 
 WIDEST, PLOT_LINES = 96, 14
-LEAST_LINES = 22
+BOTH_BARS = 100
+TEXT_WIDTH = 100
+LEAST_LINES = 23
 """A terminal with fewer lines gets no curve: the display must fit, or it scrolls."""
 
 
@@ -43,6 +46,11 @@ class SweepProgress:
         self._plot = ""
         self._doing = ""
         self.stopping: Callable[[], None] = lambda: None
+
+    @property
+    def width(self) -> int:
+        """Columns for lines of text."""
+        return min(TEXT_WIDTH, shutil.get_terminal_size().columns) if self._screen else TEXT_WIDTH
 
     def say(self, text: str) -> None:
         """A sentence that stays."""
@@ -64,8 +72,10 @@ class SweepProgress:
         head = f"{view.current} {view.doing}"
         if view.live is not None:
             self._lines.show(view.live)
-        elif head != self._doing and view.doing in ("measuring", "waiting for the endpoint"):
-            self.say(headline(view))
+        elif head != self._doing:
+            self._lines = Lines(self._stream)  # every run begins with its first line again
+            if view.doing in ("measuring", "waiting for the endpoint"):
+                self.say(headline(view))
         self._doing = head
 
     def close(self) -> None:
@@ -84,7 +94,8 @@ class SweepProgress:
             self._live.start()
         from rich.text import Text
 
-        lines = [headline(view), *of_run(view.live), *self._curve(view).splitlines()]
+        lines = [*heading(view), *of_run(view.live, shutil.get_terminal_size().columns)]
+        lines += self._curve(view).splitlines()
         self._live.update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def _curve(self, view: SweepView) -> str:
@@ -98,15 +109,21 @@ class SweepProgress:
         return self._plot
 
 
-def headline(view: SweepView) -> str:
-    """Which point of how many, what it does, and the time left for all of it."""
-    elapsed = show_duration(view.elapsed_s * NS_PER_S)
+def heading(view: SweepView) -> tuple[str, str]:
+    """Two lines: which point of how many and what it does; the time gone and the time left for all of it."""
+    gone = f"{show_duration(view.elapsed_s * NS_PER_S)} gone"
     if not view.total:
-        return f"search for C_max: {view.current} {view.doing}, {view.done} trials done, {elapsed}"
+        trials = "1 trial" if view.done == 1 else f"{view.done} trials"
+        return f"search for C_max: {view.current.removeprefix('c')} in flight, {view.doing}", f"{trials} done, {gone}"
     return (
-        f"sweep {bar(view.done / view.total)} {view.done} of {view.total} points, {view.current}: {view.doing}; "
-        f"{elapsed}, {left(view)} left"
+        f"sweep {bar(view.done / view.total)} {view.done} of {view.total} points, {view.current}: {view.doing}",
+        f"{gone}, {left(view)} left",
     )
+
+
+def headline(view: SweepView) -> str:
+    """The same in one line."""
+    return "; ".join(heading(view))
 
 
 def left(view: SweepView) -> str:
@@ -119,11 +136,15 @@ def left(view: SweepView) -> str:
     return f"{low} to {show_duration(view.left_high_s * NS_PER_S)}"
 
 
-def of_run(live: Live | None) -> list[str]:
-    """The two lines of the run that goes on."""
+def of_run(live: Live | None, columns: int = WIDEST) -> list[str]:
+    """The two lines of the run that goes on. A narrow terminal gets no second bar."""
     if live is None:
         return ["", ""]
-    return [f"{live.phase} {bar(live.share_done)} {counts(live)}", rates(live)]
+    share = bar(live.share_done)
+    if columns < BOTH_BARS:
+        share = f"{share.rpartition(']')[2].strip()},"
+    last = STOPPING.format(live.in_flight) if live.state is RunState.INTERRUPTED else rates(live)
+    return [f"{live.phase} {share} {counts(live)}", last]
 
 
 def _plotted(view: SweepView, width: int, stopping: Callable[[], None]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 from wholecurve.config.schema import RulesSettings, Settings
 from wholecurve.model.errors import InputError
 from wholecurve.model.plan import RulesPlan
+from wholecurve.model.sample import Sample
 from wholecurve.model.units import NS_PER_S
 from wholecurve.rules import (
     Kind,
@@ -26,6 +27,9 @@ from wholecurve.rules import (
 from wholecurve.rules.load import load_rules, versions
 
 Found = TypeVar("Found")
+
+SEED_FIELDS = ("seed", "sampling_seed")
+"""Names of the sampling seed in a request; the second is SGLang's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,10 @@ def with_seed_set(settings: Settings, rules: RuleSet) -> Settings:
     given = {f"seeds.{name}": getattr(settings.seeds, name) for name in settings.seeds.model_fields_set}
     for section in ("sampling", "extra_body"):
         fields = getattr(settings.request, section)
-        given |= {f"request.{section}.{name}": fields[name] for name in ("seed", "sampling_seed") if name in fields}
+        given |= {f"request.{section}.{name}": fields[name] for name in SEED_FIELDS if name in fields}
+    nested = settings.request.extra_body.get("sampling_params")
+    if isinstance(nested, Mapping):
+        given |= {f"request.extra_body.sampling_params.{name}": nested[name] for name in SEED_FIELDS if name in nested}
     wanted = {"seeds.order": chosen.sample_index_rng_seed, "seeds.arrivals": chosen.scheduler_rng_seed}
     for key, value in given.items():
         seed = chosen.model_seed if key.startswith("request.") else wanted.get(key, value)
@@ -144,6 +151,25 @@ def with_seed_set(settings: Settings, rules: RuleSet) -> Settings:
             "request": settings.request.model_copy(update={"sampling": sampling}),
         }
     )
+
+
+def check_row_seeds(dataset: str, samples: Iterable[Sample], settings: Settings) -> None:
+    """Raises InputError for the first row with a seed of its own, which would win over that of `rules.seed_set`.
+
+    `settings`: with the seeds filled in (`with_seed_set`).
+    """
+    if settings.rules.seed_set is None:
+        return
+    sampling = settings.request.sampling
+    wanted = next(sampling[name] for name in SEED_FIELDS if name in sampling)
+    for sample in samples:
+        found = sample.body.get("seed", wanted)
+        if found != wanted:
+            raise InputError(
+                f"row {sample.row} of {dataset}: wanted no seed but {wanted}, which rules.seed_set "
+                f"{settings.rules.seed_set} says, got {found}",
+                hint="take the column `seed` out of the file, or leave out rules.seed_set",
+            )
 
 
 def _cohort(asked: RulesSettings, chosen: SeedSet | None, rules: RuleSet) -> str | None:

@@ -11,7 +11,7 @@ from wholecurve.config.accuracy import accuracy_phase, check_accuracy
 from wholecurve.config.body_fields import limits_of, request_options
 from wholecurve.config.inputs import LoadedTokenizer, LoadTokenizer, ReadDataset
 from wholecurve.config.phases import check_warmup, in_flight, performance_phase, warmup_phase
-from wholecurve.config.place import CurvePlace, rules_of, rules_plan, with_seed_set
+from wholecurve.config.place import CurvePlace, check_row_seeds, rules_of, rules_plan, with_seed_set
 from wholecurve.config.problems import located
 from wholecurve.config.rows import PREFERRED_INPUT, rows_of, warmup_rows
 from wholecurve.config.salt import SALT_BITS, check_salt
@@ -20,7 +20,7 @@ from wholecurve.config.workers import default_workers
 from wholecurve.config.yaml_source import Path
 from wholecurve.datasets import TokenSalt
 from wholecurve.model.errors import InputError
-from wholecurve.model.plan import AccuracyPlan, DatasetPlan, PhasePlan, Plan, RequestOptions, Secrets
+from wholecurve.model.plan import AccuracyPlan, DatasetPlan, PhaseKind, PhasePlan, Plan, RequestOptions, Secrets
 from wholecurve.model.sample import Conversation, Sample, single_shot
 from wholecurve.rules import RuleSet
 from wholecurve.wire import DIALECTS
@@ -122,8 +122,7 @@ def _resolve(
         _add_accuracy(parts, settings, read_dataset, rules)
     if not (options.sampling or settings.request.extra_body):
         parts.notes.append("no sampling field is sent: the server's defaults hold")
-    for _, rows in parts.sets.values():
-        _check_bodies(rows, options, settings)
+    _check_rows(parts, options, settings)
     workers = settings.workers or _workers(parts.phases, cores)
     plan = Plan(
         name=settings.name,
@@ -199,11 +198,16 @@ def _tokenizer(settings: Settings, load_tokenizer: LoadTokenizer | None) -> Load
     return load_tokenizer(path, trust_remote_code=settings.tokenizer.trust_remote_code)
 
 
-def _check_bodies(samples: tuple[Sample, ...], options: RequestOptions, settings: Settings) -> None:
-    """Every request is built once, so that none can turn out to be impossible in mid-run."""
+def _check_rows(parts: _Parts, options: RequestOptions, settings: Settings) -> None:
+    """Every request is built once, so that none can turn out to be impossible in mid-run; seeds are the seed set's."""
     dialect = DIALECTS[settings.endpoint.dialect]
-    for sample in samples:
-        dialect.body(sample, options, settings.endpoint.model)
+    for _, rows in parts.sets.values():
+        for sample in rows:
+            dialect.body(sample, options, settings.endpoint.model)
+    for phase in parts.phases:
+        if phase.kind is not PhaseKind.WARMUP:
+            dataset, rows = parts.sets[phase.dataset]
+            check_row_seeds(dataset.file, rows, settings)
 
 
 def _workers(phases: list[PhasePlan], cores: int | None) -> int:

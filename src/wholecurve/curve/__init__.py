@@ -3,6 +3,8 @@
 from wholecurve.curve.accept import MARGIN_PERCENT, Acceptance, Check, CheckResult, LevelCheck, accept
 from wholecurve.curve.capacity import ASSUMPTION, GROWTH, capacity, growth, room
 from wholecurve.curve.compare import (
+    LENGTH_SHARE,
+    UNSTEADY,
     Comparison,
     Difference,
     Found,
@@ -16,6 +18,7 @@ from wholecurve.curve.cost import (
     DERIVED,
     NORMALISATIONS,
     OFFICIAL,
+    RECIPROCALS,
     Normalisation,
     Price,
     break_even,
@@ -27,6 +30,7 @@ from wholecurve.curve.cost import (
 )
 from wholecurve.curve.decide import (
     BOUNDS,
+    NOT_REPORTED,
     Limit,
     Miss,
     c_bounds,
@@ -40,9 +44,9 @@ from wholecurve.curve.decide import (
     passes,
 )
 from wholecurve.curve.front import front, left_out, line, steps, value_at
-from wholecurve.curve.rank import READINGS, rank, scope, speed_table, systems_needed
+from wholecurve.curve.rank import READINGS, rank, scope, speed_table, spread_of, systems_needed
 from wholecurve.curve.table import COLUMNS, HEAD_COLUMNS, KEYS, Head, Row, heads_of, rows_of
-from wholecurve.curve.words import sentence, shown, three_digits
+from wholecurve.curve.words import brief, sentence, shown, three_digits
 
 __all__ = [
     "ASSUMPTION",
@@ -52,10 +56,14 @@ __all__ = [
     "GROWTH",
     "HEAD_COLUMNS",
     "KEYS",
+    "LENGTH_SHARE",
     "MARGIN_PERCENT",
     "NORMALISATIONS",
+    "NOT_REPORTED",
     "OFFICIAL",
     "READINGS",
+    "RECIPROCALS",
+    "UNSTEADY",
     "Acceptance",
     "Check",
     "CheckResult",
@@ -72,6 +80,7 @@ __all__ = [
     "Row",
     "accept",
     "break_even",
+    "brief",
     "c_bounds",
     "capacity",
     "ceiling",
@@ -101,6 +110,7 @@ __all__ = [
     "sentence",
     "shown",
     "speed_table",
+    "spread_of",
     "steps",
     "system_usd_per_hour",
     "systems_needed",

@@ -13,7 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
-from wholecurve.curve.compare import comparable, high_is_better, length_refusal, levels_of
+from wholecurve.curve.compare import comparable, doubts, high_is_better, length_refusal, levels_of
 from wholecurve.curve.table import barred
 from wholecurve.model.curve import Curve
 from wholecurve.model.errors import InputError
@@ -96,7 +96,7 @@ def accept(delivered: Curve, published: Curve, relation: str, *, levels: Sequenc
         margin,
         found,
         (),
-        cautions,
+        (*cautions, *doubts(wanted, got, [level for level in asked if level in wanted and level in got])),
         tuple(level for level in got if level not in wanted),
     )
 

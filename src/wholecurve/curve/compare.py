@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from wholecurve.curve.rank import ABOUT_EQUAL_SHARE
 from wholecurve.curve.table import KEYS, barred
+from wholecurve.curve.words import brief
 from wholecurve.model.curve import Curve
 from wholecurve.model.errors import InputError
 from wholecurve.model.point import Figure, Point, PointKind
+from wholecurve.model.steadiness import SteadyVerdict
 
 COMPARABLE: Final[tuple[tuple[str, str], ...]] = (
     ("benchmark", "benchmark"),
@@ -41,6 +43,15 @@ LENGTH_SHARE: Final = 0.05
 
 MEDIAN_FACTOR: Final = math.sqrt(math.pi / 2)
 """Standard error of a median over that of a mean, for values from a normal distribution."""
+
+
+UNSTEADY: Final[Mapping[str, str]] = {
+    "drifting_up": "not steady, drifting up",
+    "drifting_down": "not steady, drifting down",
+    "anomaly": "steady, then another level",
+    "not found": "no steady state found",
+}
+"""Verdicts on the steady state that are to be kept in mind, in words."""
 
 
 class Found(StrEnum):
@@ -111,7 +122,7 @@ def compare(before: Curve, after: Curve) -> Comparison:
         before.id,
         after.id,
         refused,
-        cautions,
+        (*cautions, *doubts(one, other, common)),
         found,
         tuple(level for level in one if level not in other),
         tuple(level for level in other if level not in one),
@@ -134,7 +145,7 @@ def comparable(before: Curve, after: Curve) -> tuple[tuple[str, ...], tuple[str,
         elif one is None or other is None:
             refused.append(f"The {label} is not known on {'both sides' if one == other else 'one side'}.")
         elif one != other:
-            refused.append(f"The {label} differs: {one} and {other}.")
+            refused.append(f"The {label} differs: {brief(one)} and {brief(other)}.")
     if before.interactivity_key != after.interactivity_key:
         refused.append(f"Interactivity differs: {before.interactivity_key} and {after.interactivity_key}.")
     if all(sources) and sources[0] != sources[1]:
@@ -145,6 +156,23 @@ def comparable(before: Curve, after: Curve) -> tuple[tuple[str, ...], tuple[str,
         if one != other:
             cautions.append(f"The {label} differs: {one or 'not stated'} and {other or 'not stated'}.")
     return tuple(refused), tuple(cautions)
+
+
+def doubts(one: Mapping[int, Point], other: Mapping[int, Point], common: Sequence[int]) -> tuple[str, ...]:
+    """What to keep in mind of the points that are held against each other, as sentences."""
+    found = []
+    pairs = [(one[level], other[level]) for level in common]
+    if pairs and all(left.figures == right.figures for left, right in pairs):
+        found.append(
+            "The figures are the very same on both sides, to the last digit: this is one measurement, not two."
+        )
+    for point in (point for pair in pairs for point in pair):
+        source, verdict = point.provenance.source, point.provenance.steady_verdict
+        if point.provenance.client_verdict == "strained":
+            found.append(f"{source}: the client was strained.")
+        if verdict is not None and verdict != SteadyVerdict.STEADY:
+            found.append(f"{source}: {UNSTEADY.get(verdict, verdict)}.")
+    return tuple(found)
 
 
 def levels_of(curve: Curve) -> dict[int, Point]:
@@ -165,7 +193,7 @@ def length_refusal(one: Point, other: Point) -> str:
 def difference(key: str, before: Figure, after: Figure) -> Difference:
     """What the two figures of this key say. Intervals that touch overlap: no difference.
 
-    Without an interval on a side, less than 1 % is about equal and more is not proven.
+    With an interval missing on a side, less than 1 % is about equal and more is not proven.
     """
     single = 1 in (before.runs, after.runs)
     if before.value is None or after.value is None:
@@ -176,7 +204,7 @@ def difference(key: str, before: Figure, after: Figure) -> Difference:
         largest = max(before.value, after.value)
         near = abs(after.value - before.value) < ABOUT_EQUAL_SHARE * largest or before.value == after.value
         found = Found.ABOUT_EQUAL if near else Found.NOT_PROVEN
-        return Difference(key, before, after, found, change, None, single, "no interval on both sides")
+        return Difference(key, before, after, found, change, None, single, "an interval is missing on a side")
     if before.low <= after.high and after.low <= before.high:
         return Difference(key, before, after, Found.NO_DIFFERENCE, change, None, single, "intervals overlap")
     higher = after.value > before.value

@@ -6,7 +6,6 @@ provisioned, parts that only prefill included (S10, CMP-1).
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,14 @@ OFFICIAL: Final = "official normalisation"
 
 PRICED_UNITS: Final[Mapping[str, str | None]] = {"accelerator": "accelerators", "node": "nodes", "system": None}
 """What a price can be for, and the column that counts it; a system is one."""
+
+MOST_USD: Final = 1e9
+"""Of one unit an hour."""
+
+OUT_OF_RANGE: Final = "too large or too small a number to be meant"
+LEAST: Final = 1e-18
+MOST: Final = 1e18
+"""A quotient beyond these comes from a damaged or hostile file, and ends in no ranking."""
 
 PRICE_HINT: Final = "write a number, what it is for and per hour: 2.5/accelerator/h, 20/node/h or 36/system/h"
 _PRICE: Final = re.compile(r"\s*\$?\s*(?P<usd>\d+(?:\.\d+)?|\.\d+)\s*/\s*(?P<per>[a-z]+)\s*/\s*(?:h|hour)\s*")
@@ -39,8 +46,10 @@ class Price:
     def __post_init__(self) -> None:
         if self.per not in PRICED_UNITS:
             raise InputError(f"wanted a price for {', '.join(PRICED_UNITS)}, got {self.per!r}", hint=PRICE_HINT)
-        if not (math.isfinite(self.usd_per_hour) and self.usd_per_hour > 0):
-            raise InputError(f"wanted a price above 0 $/h, got {self.usd_per_hour}", hint=PRICE_HINT)
+        if not 0 < self.usd_per_hour <= MOST_USD:
+            raise InputError(
+                f"wanted a price above 0 $/h and at most {MOST_USD:g} $/h, got {self.usd_per_hour:g}", hint=PRICE_HINT
+            )
 
     def words(self) -> str:
         """As every figure made of it says: `2.5 $ per accelerator and hour (stated by the reader, not dated)`."""
@@ -201,7 +210,10 @@ def _with_column(row: Row, how: Normalisation, price: Price | None) -> Row:
     if missing or usd_per_hour is None:
         reasons = {**row["reasons"], **dict.fromkeys(columns, "; ".join(missing))}
         return {**row, **dict.fromkeys(columns), "reasons": reasons}
-    found = {**row, how.column: how.figure(row, usd_per_hour)}
+    figure = how.figure(row, usd_per_hour)
+    if not (figure == 0 and not how.rate_divides) and not LEAST <= figure <= MOST:
+        return {**row, **dict.fromkeys(columns), "reasons": {**row["reasons"], **dict.fromkeys(columns, OUT_OF_RANGE)}}
+    found = {**row, how.column: figure}
     if how.column in RECIPROCALS:
-        found[RECIPROCALS[how.column]] = 1e6 / found[how.column]
+        found[RECIPROCALS[how.column]] = 1e6 / figure
     return found

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from wholecurve.curve.table import KEYS, Row
+from wholecurve.curve.words import MOST_DIGITS, shown
 from wholecurve.model.errors import InputError
 
 Limit = dict[str, Any]
@@ -21,6 +22,9 @@ Miss = dict[str, Any]
 """{"key", "bound", "wanted", "got", "excess", "why"}. excess: share of the limit, None without a value."""
 
 BOUNDS: Final[tuple[str, ...]] = ("at most", "at least")
+
+MOST: Final = 1e18
+"""Of a limit: nothing that is measured comes near it."""
 
 NOT_REPORTED: Final = "not reported"
 BARRED: Final = "does not count"
@@ -48,16 +52,19 @@ def check_limits(limits: Sequence[Limit]) -> None:
         if bound not in BOUNDS:
             raise InputError(f"wanted {' or '.join(BOUNDS)}, got {bound!r}", where=f"limit on {key}")
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not number or value < 0 or (value == 0 and bound == "at most"):
-            raise InputError(f"wanted a finite limit above 0, got {value!r}", where=f"{key} {bound}")
+        if not number or not 0 <= value <= MOST or (value == 0 and bound == "at most"):
+            raise InputError(
+                f"wanted a finite limit above 0 and at most {MOST:g}, got {value!r}", where=f"{key} {bound}"
+            )
         if bound == "at most":
             highest[key] = min(value, highest.get(key, value))
         else:
             lowest[key] = max(value, lowest.get(key, value))
     for key in lowest:
         if key in highest and lowest[key] > highest[key]:
+            least, most = (shown(key, value, MOST_DIGITS) for value in (lowest[key], highest[key]))
             raise InputError(
-                f"limits contradict each other: {key} at least {lowest[key]} and at most {highest[key]}",
+                f"limits contradict each other: {KEYS[key]['label']} at least {least} and at most {most}",
                 hint="no value can meet both; change one of them",
             )
 

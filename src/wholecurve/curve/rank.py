@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from wholecurve.curve.decide import BARRED, NOT_REPORTED, Limit, check_limits, levels, misses, nearest, passes
-from wholecurve.curve.table import KEYS, Head, Row
+from wholecurve.curve.table import COLUMNS, KEYS, Head, Row
+from wholecurve.curve.words import brief
 from wholecurve.model.errors import InputError
 
 READINGS: Final[dict[str, str]] = {
@@ -15,6 +16,9 @@ READINGS: Final[dict[str, str]] = {
     "systems": "as many equal systems as the users need, each at its largest passing concurrency",
 }
 """Readings of "at my concurrency N" (S8). The one that was used is named in every answer."""
+
+_MADE_OF: Final[dict[str, str]] = {"usd_per_million_total_tokens": "total_tps", "total_tokens_per_usd": "total_tps"}
+"""Derived figures that are not made of system_tps."""
 
 ABOUT_EQUAL_SHARE: Final = 0.01
 """Without a declared spread, values closer than this share are about equal (S12)."""
@@ -27,6 +31,14 @@ SCOPE: Final[tuple[tuple[str, str], ...]] = (
     ("interactivity_key", "measure of interactivity"),
 )
 """What must not differ inside one ranking (S14)."""
+
+NOTED: Final[tuple[tuple[str, str, str], ...]] = (
+    ("model", "model", "tokens of one are not the work of the other"),
+    ("precision", "precision", "answers may differ in quality"),
+    ("tokenizer_hash", "tokenizer", "their tokens are not of one size"),
+    ("definition_version", "definition of the metrics", "their figures do not mean the same"),
+)
+"""What may differ inside one ranking, and what that means for it."""
 
 SHARED_BY_TRAFFIC: Final[tuple[str, ...]] = ("benchmark", "data_set_hash")
 """What may differ between models on the same agentic traffic (S15)."""
@@ -78,23 +90,36 @@ def scope(heads: Sequence[Head], rows: Sequence[Row] = ()) -> tuple[list[str], l
     for key, label in SCOPE:
         values = sorted({head[key] for head in heads if head[key] is not None})
         if len(values) > 1 and not (shared and key in SHARED_BY_TRAFFIC):
-            refused.append(f"The {label} differs: " + ", ".join(values) + ".")
+            refused.append(f"The {label} differs: " + ", ".join(map(brief, values)) + ".")
         unknown = sorted(head["id"] for head in heads if head[key] is None)
         if unknown and values:
             notes.append(f"The {label} is not stated by " + ", ".join(unknown) + ".")
+    if len(heads) > 1 and all(head["data_set_hash"] is None for head in heads):
+        notes.append("No curve states its data set: whether it is one and the same, nobody can tell.")
+    for key, label, meaning in NOTED:
+        values = sorted({head[key] for head in heads if head[key] is not None})
+        if len(values) > 1 and not (shared and key == "model"):
+            notes.append(f"The {label} differs: {', '.join(map(brief, values))}; {meaning}.")
     if shared and len({head["model"] for head in heads}) > 1:
         notes.append(_traffic_note(heads, rows))
     return refused, notes
 
 
-def closeness(one: Row, other: Row, value: float, other_value: float) -> str:
+def spread_of(row: Row, by: str) -> float | None:
+    """The declared run-to-run spread of what is ranked by; a derived figure has that of the rate that it is made of."""
+    found: float | None = row["spreads"].get(by if by in COLUMNS else _MADE_OF.get(by, "system_tps"))
+    return found
+
+
+def closeness(one: Row, other: Row, value: float, other_value: float, by: str) -> str:
     """`tie` within the declared run-to-run spread, `about equal` within 1 % where one is missing, else empty (S12).
 
-    The larger spread of the two counts; shares are taken of the larger value.
+    The spread is that of the figure compared: throughput repeats better than TTFT does. The larger spread of the two
+    counts; shares are taken of the larger value.
     """
     largest = max(value, other_value)
     share = abs(value - other_value) / largest if largest else 0.0
-    spreads = [row["spread"] for row in (one, other) if row["spread"] is not None]
+    spreads = [found for found in (spread_of(row, by) for row in (one, other)) if found is not None]
     if spreads and share <= max(spreads):
         return "tie" if len(spreads) == 2 else "about equal"
     return "about equal" if len(spreads) < 2 and share < ABOUT_EQUAL_SHARE else ""
@@ -165,7 +190,7 @@ def _choose(
             return {"curve": curve, "why": "not measured at this concurrency", "nearest": nearest(levels(own), wish)}
     passing = [row for row in measured if passes(row, limits)]
     if not passing:
-        return {"curve": curve, "why": "meets none of the limits", "nearest": nearest(measured, limits)}
+        return {"curve": curve, "why": _unmet(reading, at), "nearest": nearest(measured, limits)}
     needed = None
     row: Row | None
     if reading == "systems" and at is not None:
@@ -191,7 +216,7 @@ def _placed(chosen: list[dict[str, Any]], by: str, *, exact: bool) -> list[dict[
         close = ""
         if leader is not None:
             equal = "tie" if one["value"] == leader["value"] else ""
-            close = equal if exact else closeness(leader["row"], one["row"], leader["value"], one["value"])
+            close = equal if exact else closeness(leader["row"], one["row"], leader["value"], one["value"], by)
         if leader is None or not close:
             leader = one
         place = found[-1]["place"] if close else index + 1
@@ -225,6 +250,13 @@ def _best(rows: Sequence[Row], limits: Sequence[Limit], by: str) -> Row | None:
 
 def _cell(row: Row | None, by: str) -> dict[str, Any]:
     return {"value": row and row[by], "point": row and row["id"], "percent": None}
+
+
+def _unmet(reading: str, at: int | None) -> str:
+    """At a concurrency that was asked for, only one level stands: others may well meet the limits."""
+    if reading == "at least" and at is not None:
+        return "does not meet the limits at this concurrency"
+    return "no level meets the limits"
 
 
 def _own(rows: Sequence[Row], curve: str) -> list[Row]:

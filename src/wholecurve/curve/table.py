@@ -40,6 +40,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "accelerators": "all provisioned accelerators",
     "nodes": "all provisioned nodes",
     "spread": "declared run-to-run spread of system_tps as a share",
+    "spreads": "by column, its declared run-to-run spread as a share; only columns that have one",
     "single_run": "the figures rest on one run",
     "reasons": "by column, why it is None",
 }
@@ -71,9 +72,14 @@ KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "total_tps": {"label": "input and output token rate", "unit": "tokens/s", "better": "high", "step": "before"},
     "qps": {"label": "request rate", "unit": "requests/s", "better": "high", "step": "before"},
     "provisioned_power_kw": {"label": "provisioned power", "unit": "kW", "better": "low", "step": "after"},
-    "system_tps_per_kw": {"label": "per kW", "unit": "tokens/s/kW", "better": "high", "step": "before"},
-    "tps_per_accelerator": {"label": "per accelerator", "unit": "tokens/s", "better": "high", "step": "before"},
-    "tps_per_node": {"label": "per node", "unit": "tokens/s", "better": "high", "step": "before"},
+    "system_tps_per_kw": {"label": "throughput per kW", "unit": "tokens/s/kW", "better": "high", "step": "before"},
+    "tps_per_accelerator": {
+        "label": "throughput per accelerator",
+        "unit": "tokens/s",
+        "better": "high",
+        "step": "before",
+    },
+    "tps_per_node": {"label": "throughput per node", "unit": "tokens/s", "better": "high", "step": "before"},
     "usd_per_million_output_tokens": {"label": "price", "unit": "$/1e6 tokens", "better": "low", "step": "after"},
     "usd_per_million_total_tokens": {"label": "price", "unit": "$/1e6 tokens", "better": "low", "step": "after"},
     "output_tokens_per_usd": {"label": "tokens per $", "unit": "tokens/$", "better": "high", "step": "before"},
@@ -131,6 +137,7 @@ def _row(curve: Curve, point: Point, withdrawn_too: bool) -> Row:
         "accelerators": point.identity.accelerators,
         "nodes": point.identity.nodes,
         "spread": figures["system_tps"].spread,
+        "spreads": {key: figure.spread for key, figure in figures.items() if figure.spread is not None},
         "single_run": figures["system_tps"].runs == 1,
     }
     found["reasons"] = {key: figure.reason for key, figure in figures.items() if figure.value is None}

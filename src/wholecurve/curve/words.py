@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from wholecurve.curve.decide import Miss
 from wholecurve.curve.table import KEYS
+
+if TYPE_CHECKING:
+    from wholecurve.curve.decide import Miss
 
 MOST_DIGITS: Final = 17
 """Enough to tell any two different values apart."""
+
+
+HASH_SHOWN: Final = 12
+"""Characters of a hash that people are shown."""
+
+
+def brief(text: str) -> str:
+    """A hash cut short, any other text as it is."""
+    is_hash = len(text) in (40, 64, 128) and all(char in "0123456789abcdef" for char in text)
+    return f"{text[:HASH_SHOWN]}…" if is_hash else text
 
 
 def three_digits(value: float, digits: int = 3) -> str:

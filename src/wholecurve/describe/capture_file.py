@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
 from wholecurve.describe.capture import CAPTURE_SCHEMA, Capture
 from wholecurve.model.errors import InputError
+from wholecurve.results.unique_keys import DuplicateKeyError, loads_unique
 
 MOST_BYTES: Final = 1 << 20
 MOST_TEXT: Final = 400
@@ -44,8 +44,10 @@ def read_capture(data: bytes, name: str) -> Capture:
     if len(data) > MOST_BYTES:
         raise InputError(f"wanted a capture of at most {MOST_BYTES >> 20} MiB, got more", where=name)
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
+        document = loads_unique(data)
+    except DuplicateKeyError as error:
+        raise InputError(str(error), where=name) from None
+    except ValueError:
         raise InputError("not valid JSON", where=name, hint="wholecurve describe --capture FILE writes one") from None
     if not isinstance(document, Mapping) or document.get("schema") != CAPTURE_SCHEMA:
         hint = "wholecurve describe --capture FILE on each node writes one"

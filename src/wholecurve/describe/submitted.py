@@ -18,6 +18,7 @@ from wholecurve.rules import Level, RuleSet, SystemField
 
 NODES: Final = "node_types"
 ACCELERATORS: Final = "accelerator_info"
+_ID: Final = "system_node_ensemble_id"
 MOST_TEXT: Final = 4000
 MOST: Final = 10**9
 SHORTEST_SUMMARY: Final = 4
@@ -75,7 +76,7 @@ def read_submitted(text: str, name: str, rules: RuleSet) -> dict[str, Any]:
     node = {**by_level[Level.NODE], **accelerator}
     top = {**by_level[Level.TOP], **node}
     values = _section(source.data, (), top, (*EXTRA_TOP, NODES), rules, faults)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for place, row in enumerate(_rows(source.data, (NODES,), faults)):
         path: Path = (NODES, place)
         fields = _section(row, path, node, (ACCELERATORS,), rules, faults)
@@ -85,6 +86,8 @@ def read_submitted(text: str, name: str, rules: RuleSet) -> dict[str, Any]:
                 _section(inner, (*path, ACCELERATORS, at), accelerator, (), rules, faults)
                 for at, inner in enumerate(inner_rows)
             ]
+        if fields.get(_ID) in [other[_ID] for other in rows if _ID in other]:
+            faults.add((*path, _ID), f"{_ID}: wanted each number once, got {fields[_ID]} twice")
         rows.append(fields)
     faults.raise_if_any()
     return {**values, NODES: rows} if rows else values

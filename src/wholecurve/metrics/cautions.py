@@ -17,6 +17,14 @@ from wholecurve.model.units import show_percent
 CACHED_SHARE: Final[float] = 0.1
 """More than this of the prompt tokens from a cache: a template alone is rarely so much of a prompt."""
 
+_KNOWN_PROMPTS: Final[str] = (
+    "compare only with runs that had the same share; other prompts or a --salt of its own for each run avoid it"
+)
+_SHARED_START: Final[str] = (
+    "requests are salted, so that is what stands before the salt in all of them (template, system prompt); compare "
+    "only with runs that had the same share"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PromptCache:
@@ -41,14 +49,17 @@ def prompt_cache(columns: Columns) -> PromptCache:
     return PromptCache(count, cached, prompt, cached / prompt if prompt else None)
 
 
-def cautions(cache: PromptCache, delivered: Delivery, workload: Mapping[str, Any]) -> tuple[str, ...]:
-    """Sentences. `workload`: `prompts.warnings` (texts) and `token_mismatch` (flagged, sentence) are read if there."""
+def cautions(
+    cache: PromptCache, delivered: Delivery, workload: Mapping[str, Any], *, salted: bool = False
+) -> tuple[str, ...]:
+    """Sentences. `workload`: `prompts.warnings` (texts) and `token_mismatch` (flagged, sentence) are read if there.
+
+    salted: every request had a salt of its own, so no cache can hold more of it than what stands before the salt.
+    """
     found = []
     if cache.cached_share is not None and cache.cached_share > CACHED_SHARE:
-        found.append(
-            f"{show_percent(cache.cached_share)} of the prompt tokens came from the endpoint's prompt cache: compare "
-            "only with runs that had the same share; other prompts or a --salt of its own for each run avoid it"
-        )
+        share = f"{show_percent(cache.cached_share)} of the prompt tokens came from the endpoint's prompt cache"
+        found.append(f"{share}: {_SHARED_START if salted else _KNOWN_PROMPTS}")
     mismatches = (workload.get("token_mismatch") or {}).values()
     found += [f"{one['sentence']}; the tokenizers or templates differ" for one in mismatches if one.get("flagged")]
     found += (workload.get("prompts") or {}).get("warnings") or ()

@@ -206,6 +206,8 @@ def _not_applicable(columns: Columns, pattern: Pattern, agentic: bool | None) ->
         return "offline: all requests are issued at once, so issue time has no window; the whole run is the basis"
     if not columns.known("issued_ns").any():
         return "no request was issued"
+    if not columns.succeeded.any():
+        return "no request succeeded"
     if not np.isfinite(tpot(columns)[columns.succeeded]).any():
         return "TPOT was not measured (it needs streamed answers and token counts), and it alone shows steadiness"
     return None

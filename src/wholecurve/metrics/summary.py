@@ -107,7 +107,7 @@ def summarize(
         "phase_name": this.name,
         "started_at": started_at,
         "validity": _validity(state, by_outcome, failures, violations),
-        "cautions": list(cautions(cache, delivered, extra)),
+        "cautions": list(cautions(cache, delivered, extra, salted=this.salt is not None)),
         "outcomes": asdict(by_outcome),
         "system_tps": speed.tps,
         "total_tps": speed.total_tps,

@@ -21,7 +21,7 @@ from wholecurve.power.problems import reject_if_any
 from wholecurve.power.sourced import PowerFile
 from wholecurve.power.sum_flat import add_flat
 from wholecurve.power.sum_sets import add_node_sets
-from wholecurve.power.table import Reading
+from wholecurve.power.table import MOST, Reading
 from wholecurve.power.tally import Part, SetPower, Tally
 from wholecurve.rules import PowerRules
 
@@ -90,6 +90,8 @@ def provisioned(
         add_node_sets(file, types, tally, reading)
     declared = file.declared
     watts = tally.total_w if declared is None else declared.value
+    if watts > MOST:
+        reading.problem("", f"wanted a total of at most {MOST:.0e} W, and these parts add up to {float(watts):.3g} W")
     reject_if_any(reading.problems)
     computed = computed_figures(tally)
     compare_stated(file, tally, watts, reading)

@@ -31,6 +31,7 @@ from wholecurve.report.reading import (
 from wholecurve.report.view import Row as Pair
 
 NONE: Final = "none"
+SEARCH: Final = "Search for C_max"
 RECOMPUTE: Final = "wholecurve report FOLDER --recompute"
 HASH_SHOWN: Final[int] = 13
 NAME_SHOWN: Final[int] = 160
@@ -112,7 +113,7 @@ def blocks_of(
     """Every block that has something to say."""
     first = next((summaries[one.label] for one in points if one.label in summaries), {})
     found = (
-        Block("Search for C_max", tuple(trial_pairs(entries))),
+        Block(SEARCH, tuple(trial_pairs(entries))),
         Block("Order of the points, as measured", tuple(_order(entries, points))),
         Block("How the load was made", (*_load(plan, plans), *salt_pairs(salted, plan, plans))),
         Block("Warm-up, as declared", tuple(warmup_pairs(points, summaries))),
@@ -162,11 +163,12 @@ def _load(plan: Mapping[str, Any], plans: Mapping[str, Mapping[str, Any]]) -> It
     idle, extra = number(at(plan, "idle_gap_s")), number(at(plan, "max_extra_s"))
     longest = hold_said(plans) or (NONE if extra is None else duration(extra * NS_PER_S))
     why = at(plan, "c_max_why")
-    yield "order of the points", ", ".join(texts(plan, "order")) or unmeasured()
-    yield "order drawn with seed", known(at(plan, "order_seed"))
-    yield "idle time between points", unmeasured() if idle is None else duration(idle * NS_PER_S)
-    yield "measured per level", known(at(plan, "repeats"))
-    yield "a point is extended by at most", longest
+    if texts(plan, "order"):
+        yield "order of the points", ", ".join(texts(plan, "order"))
+        yield "order drawn with seed", known(at(plan, "order_seed"))
+        yield "idle time between points", NONE if idle is None else duration(idle * NS_PER_S)
+        yield "measured per level", known(at(plan, "repeats"))
+        yield "a point is extended by at most", longest
     yield "seed set", clean(at(plan, "seed_set") or "none of the rules")
     yield "target cohort", clean(at(plan, "target_cohort") or "none stated")
     origin = clean(why) if why else _found(at(plan, "c_max_found"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,11 +10,13 @@ from markupsafe import Markup
 
 from wholecurve.chart import STYLESHEET, Figure, Quantity, spark, spark_axis
 from wholecurve.model.names import NAMES
+from wholecurve.report.campaign_accuracy import FAILED, NOT_JUDGED, PASSED
 from wholecurve.report.campaign_facts import RECOMPUTE
 from wholecurve.report.campaign_figures import campaign_figures, curve_figure
 from wholecurve.report.campaign_points import PointView
 from wholecurve.report.campaign_shapes import Shape, common_ends
-from wholecurve.report.campaign_table import HEADS, table_rows
+from wholecurve.report.campaign_table import heads_with_values, table_rows
+from wholecurve.report.campaign_trust import SIGNS as TRUST_SIGNS
 from wholecurve.report.campaign_view import CampaignView
 from wholecurve.report.campaign_warnings import placeless
 from wholecurve.report.html import SIGNS
@@ -22,6 +24,9 @@ from wholecurve.report.page import content_policy, environment, template_text
 
 SHAPES_SHOWN: Final[int] = 33
 """Points whose small distributions are drawn: the most a curve may have, and one more."""
+
+ACCURACY_TONES: Final[Mapping[str, str]] = {PASSED: "ok", FAILED: "client-limited", NOT_JUDGED: "strained"}
+"""Classes of the style sheet for verdicts on accuracy."""
 
 DEFINED: Final[tuple[str, ...]] = (
     "system_tps", "ttft", "tpot", "tps_per_user", "e2e_avg_interactivity", "requested", "percentiles",
@@ -38,11 +43,17 @@ class Drawn:
     tpot: Markup | None
 
 
-def campaign_html(view: CampaignView) -> str:
-    """One offline page of a whole curve. It links to the reports of its points by relative address only."""
+def campaign_html(view: CampaignView, *, links: bool = True) -> str:
+    """One offline page of a whole curve. It links to the reports of its points by relative address only; links: false
+    for a page that does not lie in the campaign's folder, from where these addresses lead nowhere."""
     style = template_text("report.css") + template_text("campaign.css") + STYLESHEET
+    rows = list(table_rows(view))
     return environment().get_template("campaign.html.j2").render(
         view=view,
+        links=links,
+        grave=any(one.tone == "bad" for one in view.warnings),  # such warnings come before the answer
+        trust_signs=TRUST_SIGNS,
+        accuracy_tones=ACCURACY_TONES,
         style=Markup(style),
         policy=content_policy(style),
         signs=SIGNS,
@@ -51,8 +62,8 @@ def campaign_html(view: CampaignView) -> str:
         not_drawn=placeless(view.rows),
         drawn=list(_drawn(view)),
         axes=_axes(view),
-        heads=HEADS,
-        table=list(table_rows(view)),
+        heads=heads_with_values(rows),
+        table=rows,
         recompute=RECOMPUTE,
         names=[NAMES[key] for key in DEFINED],
     )  # fmt: skip

@@ -146,7 +146,7 @@ def missing_levels(
 
 def _missing_repeats(entries: Sequence[Mapping[str, Any]], labels: set[str]) -> list[Missing]:
     """Repeats that the last session of the sweep ended without, such as `r4-2`; levels are told of already."""
-    last = next((one for one in reversed(entries) if at(one, "event") in ("finished", "interrupted")), {})
+    last = next((one for one in reversed(entries) if at(one, "event") in _TURNING), None)
     return [
         Missing(clean(name, _LONGEST), why)
         for key, why in (("invalid", "not valid"), ("missing", "not measured"))
@@ -170,8 +170,8 @@ def state_of(
             return "empty", f"Nothing was measured. {goes_on}"
         if not missing:
             return "complete", "Everything planned was measured, and every point counts."
-        points = "run is" if len(missing) == 1 else "runs are"
-        return "incomplete", f"{len(missing)} planned {points} missing, or of no account. {goes_on}"
+        runs = "run is missing or counts" if len(missing) == 1 else "runs are missing or count"
+        return "incomplete", f"{len(missing)} planned {runs} for nothing. {goes_on}"
     if last == "interrupted":
         return "interrupted", f"The campaign was stopped; what was measured until then is here. {goes_on}"
     return "unfinished", f"The journal has no end: it goes on, or was killed. {goes_on}"
@@ -185,7 +185,7 @@ def same_everywhere(entries: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, st
 
 def differences_of(entries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Sentences on what was not the same at every point, as the campaign's end has them."""
-    last = next((one for one in reversed(entries) if at(one, "event") == "finished"), {})
+    last = next((one for one in reversed(entries) if at(one, "event") == "finished"), None)
     return texts(last, "differences")
 
 

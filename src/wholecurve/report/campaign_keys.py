@@ -45,7 +45,10 @@ class Knee:
 
 
 def knee_of(rows: Sequence[Row]) -> Knee | None:
-    """The knee of one curve's rows; None without a bend, and with fewer than three levels up to the top."""
+    """The knee of one curve's rows; None without a bend, and with fewer than three levels up to the top.
+
+    On linear axes, for a buyer pays for load and throughput in proportion; a sweep places its levels by logarithms.
+    """
     known = [row for row in levels(rows) if row["system_tps"] is not None]
     if not known:
         return None
@@ -141,7 +144,8 @@ def _accuracy(points: Sequence[PointView]) -> Card:
 
 def _knee(knee: Knee | None, rows: Sequence[Row]) -> Card:
     if knee is None:
-        why = "throughput rises in a straight line, or over fewer than three levels"
+        straight = "throughput rises in a straight line, or over fewer than three levels"
+        why = straight if levels(rows) else "no level was measured"
         return Card("Knee", "none", "", why, KNEE_DEFINITION)
     note = f"{rate(knee.system_tps, 'tokens/s')} there; {DERIVED}"
     return Card("Knee", f"{knee.concurrency:,}", "in flight", note, KNEE_DEFINITION)

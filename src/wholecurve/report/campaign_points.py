@@ -94,6 +94,11 @@ class PointView:
     tpot_shape: Shape | None
 
     @property
+    def windowable(self) -> bool:
+        """Whether the steady window is as long as it has to be."""
+        return self.steady_status == STATUSES["windowable"]
+
+    @property
     def counts(self) -> bool:
         """Whether it is on the curve, or its ceiling."""
         return not self.barred

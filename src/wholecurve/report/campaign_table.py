@@ -83,9 +83,7 @@ HEADS: Final[tuple[Head, ...]] = (
 
 def heads_with_values(rows: Sequence[TableRow]) -> tuple[Head, ...]:
     """The columns in which some point has a value, in order; of no points all."""
-    return tuple(
-        head for place, head in enumerate(HEADS) if not rows or any(row.cells[place] != NONE for row in rows)
-    )
+    return tuple(head for place, head in enumerate(HEADS) if not rows or any(row.cells[place] != NONE for row in rows))
 
 
 def table_rows(view: CampaignView) -> Iterator[TableRow]:

@@ -9,16 +9,21 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
+from wholecurve.report.campaign_facts import SEARCH
 from wholecurve.report.campaign_table import HEADS, table_rows
+from wholecurve.report.campaign_trust import BAD, CARE, OK, SIGNS
 from wholecurve.report.campaign_view import CampaignView
 from wholecurve.report.plot import CURVE, plot_text
 from wholecurve.report.reading import NOT_MEASURED, clean
 
 STYLES: Final[Mapping[str, str]] = {"bad": "bold red", "care": "yellow"}
+TONES: Final[Mapping[str, str]] = {OK: "green", CARE: "yellow", BAD: "bold red"}
+ASCII_SIGNS: Final[Mapping[str, str]] = {OK: "+", CARE: "!", BAD: "x"}
 VERDICTS: Final[Mapping[str, str]] = {"ok": "green", "strained": "yellow", "client-limited": "red"}
 COLUMNS: Final[tuple[tuple[str, int], ...]] = (
     ("concurrency", 0), ("ttft", 0), ("speed", 0), ("system", 0), ("client", 3), ("steady", 3), ("failed", 4),
-    ("region", 5), ("interval", 6), ("per_kw", 7), ("requests", 8), ("taken", 9), ("spread", 10), ("attempts", 11),
+    ("accuracy", 5), ("region", 6), ("interval", 7), ("per_kw", 8), ("requests", 9), ("taken", 10), ("extension", 11),
+    ("spread", 12), ("attempts", 13),
 )  # fmt: skip
 """Columns by key, and how soon each is left out where the terminal is narrow: the highest first, 0 never."""
 
@@ -26,6 +31,7 @@ WARNINGS: Final[int] = 6
 """Most warnings on the screen; the files have all of them."""
 
 LABEL: Final[int] = 28
+TRIAL: Final[int] = 18
 PLOT_HEIGHT: Final[int] = 16
 _NAMES: Final = {"client": "health"}
 
@@ -35,14 +41,15 @@ def show_campaign(view: CampaignView, console: Console, path: str = "") -> None:
     unicode = "utf" in console.encoding.lower()
     for line in (
         *_head(view),
-        *_cards(view, console.width),
+        *_checks(view, console.width, SIGNS if unicode else ASCII_SIGNS),
+        *(_cards(view, console.width) if view.points else _search(view)),
         Text(),
         *_table(view, console.width),
         Text(),
         *_warnings(view),
     ):
         console.print(line if unicode else _plain(line), highlight=False, soft_wrap=False)
-    for line in _plot(view, min(console.width, 100), unicode):
+    for line in () if not view.points else _plot(view, min(console.width, 100), unicode):
         console.print(line, highlight=False, no_wrap=True, overflow="crop")
     if path:
         console.print(Text(f"Files: {clean(path, 4000)}"), highlight=False, no_wrap=True, overflow="ignore", crop=False)
@@ -64,6 +71,27 @@ def _head(view: CampaignView) -> Iterator[Text]:
     for one in view.missing:
         yield Text(f"  - {one.label}: {one.why}", style="red")
     yield Text()
+
+
+def _checks(view: CampaignView, width: int, signs: Mapping[str, str]) -> Iterator[Text]:
+    """What speaks for the figures and against them, as many checks on a line as fit."""
+    line = Text()
+    for one in view.checks:
+        said = Text.assemble((f"{signs[one.tone]} {one.what}", TONES[one.tone]))
+        if line.cell_len and line.cell_len + 3 + said.cell_len > width:
+            yield line
+            line = Text()
+        line.append("   " if line.cell_len else "").append_text(said)
+    if line.cell_len:
+        yield line
+        yield Text()
+
+
+def _search(view: CampaignView) -> Iterator[Text]:
+    """What the search for C_max came to so far, of a campaign without a point."""
+    for block in view.blocks:
+        if block.title == SEARCH:
+            yield from (Text.assemble((f"{label:{TRIAL}}", "dim"), value) for label, value in block.pairs)
 
 
 def _cards(view: CampaignView, width: int) -> Iterator[Text]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Final
 
 from wholecurve.report.campaign_facts import RECOMPUTE
-from wholecurve.report.campaign_table import HEADS, Head, TableRow, table_rows
+from wholecurve.report.campaign_table import Head, TableRow, heads_with_values, table_rows
+from wholecurve.report.campaign_trust import BAD, CARE, OK
 from wholecurve.report.campaign_view import CampaignView
 from wholecurve.report.campaign_warnings import placeless
 from wholecurve.report.plot import plot_text
@@ -16,10 +17,13 @@ from wholecurve.report.view import Row as Pair
 WIDTH: Final[int] = 100
 LABEL: Final[int] = 30
 PLOT_HEIGHT: Final[int] = 20
+MARKS: Final[Mapping[str, str]] = {OK: "+", CARE: "!", BAD: "x"}
+"""What stands before a check: for it, with care, against it."""
+
 TABLES: Final[tuple[tuple[str, ...], ...]] = (
     ("concurrency", "region", "ttft", "speed", "system", "interval", "per_kw"),
     ("concurrency", "requests", "failed", "health", "taken", "extension", "attempts"),
-    ("concurrency", "steady", "basis", "spread"),
+    ("concurrency", "steady", "basis", "accuracy", "spread"),
 )
 """The columns of the table, cut so that each part fits the width."""
 
@@ -38,6 +42,7 @@ def campaign_text(view: CampaignView) -> str:
 def _sections(view: CampaignView) -> Iterator[tuple[str, Iterable[str]]]:
     yield "Campaign", _state(view)
     yield "What was measured", _pairs((("status", view.status), *view.subject))
+    yield "What speaks for it", _checks(view)
     yield "Read with care", (line for one in view.warnings for line in _bullet(f"{one.what}: {one.said}"))
     yield "The answer", _cards(view)
     yield "Points", _tables(view)
@@ -57,6 +62,11 @@ def _state(view: CampaignView) -> Iterator[str]:
     yield from _wrapped(f"To compute every figure again from the records: {RECOMPUTE}", "")
 
 
+def _checks(view: CampaignView) -> Iterator[str]:
+    for one in view.checks:
+        yield from _wrapped(one.what, f"{MARKS[one.tone]} ", "  ")
+
+
 def _cards(view: CampaignView) -> Iterator[str]:
     for one in view.cards:
         shown = " ".join(part for part in (one.value, one.unit) if part)
@@ -68,10 +78,11 @@ def _tables(view: CampaignView) -> Iterator[str]:
     if not rows:
         yield "No point was measured."
         return
+    heads = heads_with_values(rows)
     for place, keys in enumerate(TABLES):
         if place:
             yield ""
-        yield from grid(rows, [head for head in HEADS if head.key in keys])
+        yield from grid(rows, [head for head in heads if head.key in keys])
     for row in rows:
         if row.reason:
             yield from _wrapped(f"{row.point.label} is not on the curve: {row.reason}", "")
@@ -81,8 +92,7 @@ def _tables(view: CampaignView) -> Iterator[str]:
 
 def grid(rows: Sequence[TableRow], heads: Sequence[Head], gap: int = 2) -> Iterator[str]:
     """Columns as wide as what is in them."""
-    places = [HEADS.index(head) for head in heads]
-    cells = [[head.title for head in heads], *([row.cells[place] for place in places] for row in rows)]
+    cells = [[head.title for head in heads], *([row.cell(head) for head in heads] for row in rows)]
     widths = [max(len(line[k]) for line in cells) for k in range(len(heads))]
     for line in cells:
         shown = (
@@ -103,10 +113,15 @@ def _journal(view: CampaignView) -> Iterator[str]:
 
 
 def _pairs(rows: Iterable[Pair]) -> Iterator[str]:
-    """Label and value in two columns; long values hang under themselves."""
+    """Label and value in two columns; long values hang under themselves, and under labels that are too long."""
     for name, value in rows:
-        first = f"{name[: WIDTH // 2]:{LABEL - 1}} "
-        yield from _wrapped(value, first, " " * LABEL)
+        if len(name) < LABEL:
+            yield from _wrapped(value, f"{name:{LABEL - 1}} ", " " * LABEL)
+        elif len(name) + 1 + len(value) <= WIDTH:
+            yield f"{name} {value}"
+        else:
+            yield from _wrapped(name, "", "  ")
+            yield from _wrapped(value, " " * LABEL)
 
 
 def _bullet(text: str) -> list[str]:

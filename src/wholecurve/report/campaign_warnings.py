@@ -99,6 +99,12 @@ def _steady(points: Sequence[PointView]) -> Iterator[Warned]:
         if one.steady in UNSTEADY
     )
     yield from _grouped("care", "not steady", found)
+    short = (
+        (one, f": {one.steady_reason or one.steady_status}")
+        for one in points
+        if one.steady not in UNSTEADY and one.steady_status and not one.windowable
+    )
+    yield from _grouped("care", "steady window", short)
 
 
 def _falls(rows: Sequence[Row]) -> Iterator[Warned]:
@@ -157,8 +163,8 @@ def _offline_below(rows: Sequence[Row]) -> Iterator[Warned]:
         yield Warned(
             "care",
             "Offline",
-            f"Offline reached {rate(found['system_tps'], 'tokens/s')}, less than concurrency {best['concurrency']:,} "
-            f"with {rate(best['system_tps'], 'tokens/s')}: it is no ceiling of this curve.",
+            f"The dedicated run reached {rate(found['system_tps'], 'tokens/s')}, less than concurrency "
+            f"{best['concurrency']:,} with {rate(best['system_tps'], 'tokens/s')}: it is no ceiling of this curve.",
         )
 
 
@@ -189,8 +195,8 @@ def _not_scored(points: Sequence[PointView], plan: Mapping[str, Any]) -> Iterato
     if at(plan, "settings", "accuracy"):
         found = ((one, ": accuracy was planned here and has no result") for one in points)
         yield from _grouped("care", "accuracy", (row for row in found if row[0].label in asked and not row[0].scores))
-    judged = ((one, f": {score.label} {score.said}") for one in points for score in one.scores)
-    yield from _grouped("care", "accuracy", (row for row in judged if NOT_JUDGED in row[1]))
+    judged = ((one, score) for one in points for score in one.scores if score.verdict == NOT_JUDGED)
+    yield from _grouped("care", "accuracy", ((one, f": {score.label} {score.said}") for one, score in judged))
 
 
 def _gone(entries: Sequence[Mapping[str, Any]]) -> Iterator[Warned]:
@@ -210,8 +216,8 @@ def _counted(curve: Curve) -> Iterator[Warned]:
 
 
 def _accuracy(points: Sequence[PointView]) -> Iterator[Warned]:
-    found = ((one, f": {score.label} {score.said}") for one in points for score in one.scores if score.verdict == FAILED)
-    yield from _grouped("bad", "accuracy", found)
+    failed = ((one, score) for one in points for score in one.scores if score.verdict == FAILED)
+    yield from _grouped("bad", "accuracy", ((one, f": {score.label} {score.said}") for one, score in failed))
 
 
 def _bounds(curve: Curve, rows: Sequence[Row], plan: Mapping[str, Any]) -> Iterator[Warned]:

@@ -11,7 +11,7 @@ from wholecurve.results.campaign import (
     write_curve,
 )
 from wholecurve.results.document import CURVE_SCHEMA, curve_document, curve_from_document
-from wholecurve.results.find import FoundCurves, distinct, find_curves, load_curves, moved, renamed
+from wholecurve.results.find import FoundCurves, description_beside, distinct, find_curves, load_curves, moved, renamed
 from wholecurve.results.point import LOCAL, point_of_run
 from wholecurve.results.repeats import with_repeats
 
@@ -23,6 +23,7 @@ __all__ = [
     "FoundCurves",
     "curve_document",
     "curve_from_document",
+    "description_beside",
     "distinct",
     "find_curves",
     "is_begun",

@@ -278,9 +278,7 @@ def _steady(runs: Mapping[str, RunFiles]) -> Iterator[tuple[str, Mapping[str, An
             yield label, found
 
 
-def _accuracy(
-    runs: Mapping[str, RunFiles], given: Files, wrong: list[str]
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _accuracy(runs: Mapping[str, RunFiles], given: Files, wrong: list[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for label, run in runs.items():
         source = f"points/{label}"
         found = given.get(source) or _optional(run.folder / ACCURACY, f"{source}/{ACCURACY.as_posix()}", wrong)

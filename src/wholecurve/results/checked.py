@@ -15,6 +15,10 @@ from wholecurve.model.errors import InputError
 MAX_TEXT: Final = 10_000
 MAX_ITEMS: Final = 10_000
 MAX_SHOWN: Final = 60
+MAX_NUMBER: Final = 1e19
+"""More than 100 years in nanoseconds; nothing that is measured comes near it, and sums of it stay finite."""
+
+MAX_COUNT: Final = 10**12
 
 Check = Callable[[object, str], Any]
 T = TypeVar("T")
@@ -43,16 +47,20 @@ def a_text(value: object, key: str) -> str:
 
 
 def a_number(value: object, key: str) -> float:
-    """A finite number."""
+    """A finite number of a size that can be meant."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise refusal("a finite number", value, key)
+    if abs(value) > MAX_NUMBER:
+        raise refusal(f"a number of at most {MAX_NUMBER:g}", value, key)
     return value
 
 
 def an_integer(value: object, key: str) -> int:
-    """A whole number."""
+    """A whole number of a size that can be meant."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise refusal("a whole number", value, key)
+    if abs(value) > MAX_COUNT:
+        raise refusal(f"a whole number of at most {MAX_COUNT:.0e}", value, key)
     return value
 
 

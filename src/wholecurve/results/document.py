@@ -186,9 +186,19 @@ def curve_from_document(document: Mapping[str, Any]) -> Curve:
     given = (who, found["interactivity_key"], points, found["c_max_declared"], aside)
     names = [one.name for one in fields(Curve)]
     curve = made(Curve, dict(zip(names, given, strict=True)), "points")
+    _check_sources([one.provenance.source for one in points])
     if found["id"] != curve.id:
         raise InputError(f"wanted the id {shown(curve.id)}, got {shown(found['id'])}", where="id")
     return curve
+
+
+def _check_sources(sources: list[str]) -> None:
+    """The source is what a point is found by: two points of one source would show each other's figures."""
+    seen: set[str] = set()
+    for source in sources:
+        if source in seen:
+            raise InputError(f"wanted each source once, got {shown(source)} twice", where="provenance.source")
+        seen.add(source)
 
 
 def _point_of(who: Identity, values: Mapping[str, Any], key: str) -> Point:

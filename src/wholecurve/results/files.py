@@ -10,6 +10,7 @@ import orjson
 
 from wholecurve.model.errors import InputError, MeasureError
 from wholecurve.model.strict_json import dumps_strict
+from wholecurve.results.unique_keys import loads_unique
 
 MAX_BYTES: Final = 64 << 20
 """Of one file. A summary of a long run with all its series has less than a tenth of it."""
@@ -51,11 +52,15 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """A JSON object. Raises InputError for anything else: NaN, a list, text that is no JSON."""
+    """A JSON object. Raises InputError for anything else: NaN, a list, a key twice, text that is no JSON."""
+    data = read_bytes(path)
     try:
-        found = orjson.loads(read_bytes(path))
+        found = orjson.loads(data)
+        loads_unique(data)
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path.name} is not valid JSON: {error.msg}", where=place_of(path)) from None
+    except ValueError as error:  # a key twice, or nested deeper than Python goes
+        raise InputError(f"{path.name}: {error}", where=place_of(path)) from None
     if not isinstance(found, dict):
         raise InputError(f"{path.name}: wanted an object, got {type(found).__name__}", where=place_of(path))
     return found

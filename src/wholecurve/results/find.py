@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from wholecurve.model.curve import Curve, SetAside, curve_of
 from wholecurve.model.errors import InputError
 from wholecurve.model.point import Identity, Point
 from wholecurve.results.campaign import is_begun, is_campaign, load_campaign
 from wholecurve.results.document import curve_from_document
-from wholecurve.results.files import is_file, is_folder, place_of, read_object
+from wholecurve.results.files import is_file, is_folder, place_of, read_object, read_optional
 from wholecurve.results.identity import identity_of_run, interactivity_of
 from wholecurve.results.point import point_of
 from wholecurve.results.run_folder import RunFiles, is_run, read_run
 from wholecurve.results.values import count
 
 CURVE_FILE: Final = "curve.json"
+DESCRIPTION: Final = "system_desc.json"
 BEGUN: Final = "this sweep was stopped before its levels were chosen: nothing in it is a point of a curve"
 MAX_SHOWN: Final = 200
 DEPTH: Final = 2
@@ -32,11 +34,18 @@ WANTED: Final = (
 @dataclass(frozen=True, slots=True)
 class FoundCurves:
     """curves: in order of their places. places: of each curve, its folder or file relative to what was searched (`.`
-    for itself). skipped: sentences on what looked like a result and could not be read."""
+    for itself). skipped: sentences on what looked like a result and could not be read, and on what a campaign that was
+    read has not got."""
 
     curves: tuple[Curve, ...]
     places: tuple[str, ...]
     skipped: tuple[str, ...] = ()
+
+
+def description_beside(path: Path) -> dict[str, Any] | None:
+    """The system_desc.json in the folder of a curve.json, of a campaign or of a run; None if there is none. Raises
+    InputError if it is damaged."""
+    return read_optional((path if is_folder(path) else path.parent) / DESCRIPTION)
 
 
 def load_curves(path: Path) -> tuple[Curve, ...]:
@@ -56,11 +65,16 @@ def find_curves(path: Path) -> FoundCurves:
     if not is_folder(path):
         raise InputError(f"found nothing at {str(path)[:MAX_SHOWN]}", hint=WANTED)
     if is_campaign(path):
-        return FoundCurves((load_campaign(path).curve,), (".",))
+        campaign = load_campaign(path)
+        return FoundCurves((campaign.curve,), (".",), campaign.missing)
     if is_begun(path):
         raise InputError(BEGUN, where=path.name, hint="go on with: wholecurve sweep --resume")
     if is_run(path):
         return FoundCurves(_of_runs({path.resolve().name: read_run(path)}), (".",))
+    try:
+        os.scandir(path).close()
+    except OSError as error:
+        raise InputError(f"cannot read the folder {path.name}: {error.strerror}") from None
     found: list[tuple[str, Curve]] = []
     runs: dict[str, RunFiles] = {}
     skipped: list[str] = []
@@ -72,7 +86,9 @@ def find_curves(path: Path) -> FoundCurves:
             elif is_begun(folder):
                 skipped.append(f"{place}: {BEGUN}")
             elif is_campaign(folder):
-                found.append((place, moved(load_campaign(folder).curve, place)))
+                campaign = load_campaign(folder)
+                found.append((place, moved(campaign.curve, place)))
+                skipped += [f"{place}: {one}" for one in campaign.missing]
             else:
                 runs[place] = read_run(folder)
         except InputError as error:

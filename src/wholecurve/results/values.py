@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, Final
 
 MAX_TEXT: Final = 500
 MAX_LIST: Final = 50
+MAX_COUNT: Final = 10**12
 _MOST: Final = 1 << 63
 
 
@@ -31,17 +31,16 @@ def mappings(value: object, *keys: str) -> list[Mapping[str, Any]]:
 
 
 def number(value: object) -> float | int | None:
-    """A finite number of 0 or more, else None."""
+    """A number of 0 or more that is less than 2^63, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    fine = 0 <= value < _MOST if isinstance(value, int) else math.isfinite(value) and value >= 0
-    return value if fine else None
+    return value if 0 <= value < _MOST else None  # NaN is neither
 
 
 def count(value: object) -> int | None:
-    """A whole number of 1 or more, else None."""
+    """A whole number from 1 to MAX_COUNT, else None."""
     found = number(value)
-    return found if isinstance(found, int) and found >= 1 else None
+    return found if isinstance(found, int) and 1 <= found <= MAX_COUNT else None
 
 
 def text(value: object) -> str | None:

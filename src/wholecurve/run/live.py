@@ -41,14 +41,17 @@ class Live:
 
     @property
     def share_done(self) -> float | None:
-        """0 to 1 by whichever of count and time is further from its end; None if neither is known."""
-        shares = []
+        """0 to 1 by whichever of count and shortest time is further from its end, or by the longest time if that is
+        nearer; None if none is known."""
+        least = []
         if self.total:
-            shares.append(self.ended / self.total)
-        floor = self.max_duration_ns or self.min_duration_ns
-        if floor:
-            shares.append(self.elapsed_ns / floor)
-        return min(1.0, min(shares)) if shares else None
+            least.append(self.ended / self.total)
+        if self.min_duration_ns:
+            least.append(self.elapsed_ns / self.min_duration_ns)
+        ends = [min(least)] if least else []
+        if self.max_duration_ns:
+            ends.append(self.elapsed_ns / self.max_duration_ns)
+        return min(1.0, max(ends)) if ends else None
 
     @property
     def left_ns(self) -> float | None:

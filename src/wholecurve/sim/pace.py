@@ -45,7 +45,9 @@ class Pace:
             if not 1 <= times <= MOST_TIMES:
                 raise InputError(f"{name} times must be between 1 and {MOST_TIMES:g}, got {times}")
         if not 1 / MOST_TIMES <= self.shift_times <= MOST_TIMES:
-            raise InputError(f"shift times must be between {1 / MOST_TIMES:g} and {MOST_TIMES:g}, got {self.shift_times}")
+            raise InputError(
+                f"shift times must be between {1 / MOST_TIMES:g} and {MOST_TIMES:g}, got {self.shift_times}"
+            )
         if not 0 <= self.capture_steps <= MOST_STEPS:
             raise InputError(f"capture steps must be between 0 and {MOST_STEPS}, got {self.capture_steps}")
 

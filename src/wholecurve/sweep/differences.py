@@ -20,7 +20,11 @@ FREE_ENDS: Final = ("path", "api_key_file", "ca_file", "client_cert", "client_ke
 HEADERS: Final = "endpoint.headers."
 """Of headers the names are compared; their values are references, or secrets."""
 
-RULES_KEYS: Final = ("version", "edition", "benchmark", "kind", "fingerprint")
+RULES_KEYS: Final = ("version", "edition", "benchmark", "kind")
+"""Of the rules; their fingerprint is compared where these are the same."""
+
+TOLD: Final = tuple(f"rules.{key}" for key in ("version", "edition", "benchmark", "seed_set", "target_cohort"))
+"""Settings that are compared as what came of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,9 @@ def differences(old: Conditions, new: Conditions) -> tuple[str, ...]:
         for key in RULES_KEYS
         if old.rules.get(key) != new.rules.get(key)
     ]
+    if not found and old.rules.get("fingerprint") != new.rules.get("fingerprint"):
+        prints = old.rules.get("fingerprint"), new.rules.get("fingerprint")
+        found.append(_changed("fingerprint of the rules", *prints))
     found += endpoint_changes(old.endpoint, new.endpoint)
     found += _dataset_changes(old.datasets, new.datasets)
     before, after = ((one.tokenizer or {}).get("sha256") for one in (old, new))
@@ -118,7 +125,7 @@ def _setting_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str
     return [
         _changed(f"`{key}`", before.get(key), after.get(key))
         for key in sorted(before.keys() | after.keys())
-        if before.get(key) != after.get(key) and not _free(key)
+        if before.get(key) != after.get(key) and not _free(key) and key not in TOLD
     ]
 
 

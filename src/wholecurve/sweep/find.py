@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -11,6 +12,7 @@ from wholecurve.model.errors import InterruptedRun, SetupError
 from wholecurve.sweep.bench import Facts, Live, SweepView
 from wholecurve.sweep.files import disk_error, move_aside
 from wholecurve.sweep.journal import Entry, Journal
+from wholecurve.sweep.progress import figures_words
 from wholecurve.sweep.search import Found, Trial, TrialStop, known_of, next_trial, trial_from_json, trial_stop
 from wholecurve.sweep.watch import Surroundings, Watch, stopped_by_user
 
@@ -80,6 +82,13 @@ def run_search(
             around.say(f"search: {LOST} at {step} in flight; this trial is made once more")
             continue
         journal.note("trial", folder=f"search/{name}", **trial.to_json())
+        around.say(f"search: {step} in flight: {_came_to(trial)}")
+
+
+def _came_to(trial: Trial) -> str:
+    if trial.invalid:
+        return f"not valid: {trial.invalid[0]}"
+    return figures_words(asdict(trial)) + (", and this machine was the limit" if trial.client_limited else "")
 
 
 def _place(folder: Path, name: str, journal: Journal, why: str) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from wholecurve.model.units import show_duration
 from wholecurve.sweep.campaign import CampaignPlan
 from wholecurve.sweep.order import Slot
 from wholecurve.sweep.state import SlotState, Standing
@@ -48,6 +49,15 @@ def measured(plan: CampaignPlan, states: Iterable[SlotState]) -> tuple[Measured,
             user = _number(figures.get(plan.interactivity_key))
             found.append((level.concurrency, _number(figures.get("system_tps")), user))
     return tuple(sorted(found, key=lambda one: one[0]))
+
+
+def figures_words(figures: Mapping[str, Any]) -> str:
+    """What a run measured, for a line on the screen; "no figures" if nothing."""
+    tps, user, ttft = (_number(figures.get(key)) for key in ("system_tps", "tps_per_user", "ttft_p90_ns"))
+    found = [] if tps is None else [f"{tps:,.0f} tokens/s"]
+    found += [] if user is None else [f"{user:,.0f} per user"]
+    found += [] if ttft is None else [f"TTFT P90 {show_duration(ttft)}"]
+    return ", ".join(found) or "no figures"
 
 
 def _number(value: Any) -> float | None:

@@ -20,7 +20,7 @@ from wholecurve.sweep.differences import fact_changes
 from wholecurve.sweep.files import disk_error, move_aside
 from wholecurve.sweep.journal import Journal
 from wholecurve.sweep.order import Slot
-from wholecurve.sweep.progress import measured, time_left
+from wholecurve.sweep.progress import figures_words, measured, time_left
 from wholecurve.sweep.state import SlotState, Standing, order_of, stand
 from wholecurve.sweep.watch import CampaignState, Stopped, Surroundings, Watch, stopped_by_user
 
@@ -151,7 +151,7 @@ class _Sweep:
             figures=dict(outcome.figures), steady=None if outcome.steady is None else dict(outcome.steady),
             facts=dict(outcome.facts),
         )  # fmt: skip
-        self.around.say(f"{slot}: " + ("valid" if valid else "not valid: " + "; ".join(invalid)))
+        self.around.say(f"{slot}: " + (f"valid: {_found(outcome)}" if valid else "not valid: " + "; ".join(invalid)))
         if outcome.state is not RunState.COMPLETE:
             after = self.state(slot)
             if after.in_place:
@@ -226,3 +226,9 @@ class _Sweep:
             return CampaignOutcome(stop.state, done, invalid, missing, stop.reason, differing, stop.exit_code)
         state = CampaignState.COMPLETE if whole else CampaignState.INCOMPLETE
         return CampaignOutcome(state, done, invalid, missing, "", differing, 0 if whole else INVALID_EXIT)
+
+
+def _found(outcome: PointOutcome) -> str:
+    """The figures of a valid point, and whether it was steady."""
+    verdict = (outcome.steady or {}).get("verdict")
+    return figures_words(outcome.figures) + (f"; {verdict.replace('_', ' ').lower()}" if verdict else "")

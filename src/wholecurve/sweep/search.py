@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final
 
 from wholecurve.curve import Limit, check_limits, misses
@@ -76,7 +76,8 @@ def trial_from_json(data: Mapping[str, Any]) -> Trial:
         numbers[one.name] = value
     invalid = tuple(str(word) for word in words)
     flags = {name: data.get(name) is True for name in ("client_limited", "endpoint_lost")}
-    return replace(Trial(level, numbers.pop("system_tps"), invalid=invalid, **flags), **numbers)
+    values: dict[str, Any] = {**numbers, **flags}
+    return Trial(level, invalid=invalid, **values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ class Watch:
         began = told = self.around.now()
         pause = FIRST_PAUSE_S
         self.journal.note("endpoint_gone", why=error.message)
-        self.around.say(f"the endpoint does not answer ({error.message}); waiting up to {_shown(longest)} for it")
+        self.around.say(f"{error.message}; waiting up to {_shown(longest)} for the endpoint")
         while (left := longest - (self.around.now() - began)) > 0:
             self.rest(min(pause, left))
             pause = min(2 * pause, LONGEST_PAUSE_S)
