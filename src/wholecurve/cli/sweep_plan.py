@@ -185,7 +185,8 @@ def time_of(levels: Levels, bench: RunBench, trials: Sequence[Trial]) -> Estimat
 
 def plan_lines(plan: CampaignPlan, rules: RuleSet, words: str, width: int = WIDEST) -> Iterator[str]:
     """The plan for people, at most `width` columns wide."""
-    yield f"levels {plan.c_min} to {plan.c_max}; {plan.c_max_why}; rules {rules.version}, edition {rules.edition}"
+    why = f"{plan.c_max_why}; rules {rules.version}, edition {rules.edition}"
+    yield _wrapped(f"levels {plan.c_min} to {plan.c_max};", why, width)
     titles = {row.id: row.title for row in rules.regions.region.values()}
     spans: Any = plan.estimate_s.get("levels") or {}
     for level in plan.levels:

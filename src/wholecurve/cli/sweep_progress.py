@@ -114,7 +114,8 @@ def heading(view: SweepView) -> tuple[str, str]:
     gone = f"{show_duration(view.elapsed_s * NS_PER_S)} gone"
     if not view.total:
         trials = "1 trial" if view.done == 1 else f"{view.done} trials"
-        return f"search for C_max: {view.current.removeprefix('c')} in flight, {view.doing}", f"{trials} done, {gone}"
+        doing = "" if view.live is not None else f", {view.doing}"
+        return f"search for C_max: {view.current.removeprefix('c')} in flight{doing}", f"{trials} done, {gone}"
     return (
         f"sweep {bar(view.done / view.total)} {view.done} of {view.total} points, {view.current}: {view.doing}",
         f"{gone}, {left(view)} left",

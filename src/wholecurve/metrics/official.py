@@ -1,20 +1,29 @@
 """Headline figures of a point: over the steady window where the rules allow it, with the whole run beside them.
 
 Percentiles are over the successes issued in the window, with their whole lifetime. Rates divide what was issued in the
-window by its issue-time span (rules.md choice C14), so the drain is in neither part. Failures count in no rate.
+window by its issue-time span (rules.md choice C14), from its first issue to the first one after it: N requests fill N
+gaps between issues, not N - 1. The drain is in neither part. Failures count in no rate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Final
 
 import numpy as np
 
 from wholecurve.metrics.columns import NULL, Columns, Floats, Ints, Mask
-from wholecurve.metrics.confidence import Interval, inverse, percentile_interval, rate_interval, time_batches
-from wholecurve.metrics.latency import output_tokens
+from wholecurve.metrics.confidence import (
+    MIN_BATCHES,
+    Interval,
+    inverse,
+    percentile_interval,
+    rate_interval,
+    time_batches,
+)
+from wholecurve.metrics.latency import latency, output_tokens
 from wholecurve.metrics.plateau import Drift
 from wholecurve.metrics.quantile import percentile_of
 from wholecurve.metrics.rate import rates
@@ -26,6 +35,8 @@ from wholecurve.model.steadiness import Basis
 from wholecurve.model.units import NS_PER_S, show_percent
 
 TOTAL_BATCHES: Final[int] = 20
+BATCH_LATENCIES: Final[float] = 5.0
+"""A batch should last so many answers (P90), so that it forgets the one before; as `relaxation` in window_rules.py."""
 REQUESTS_PER_BATCH: Final[int] = 10
 _FUNCTIONS = {metric.key: metric.function for metric in METRICS}
 
@@ -182,16 +193,31 @@ def _counts(columns: Columns, what: str | None, members: Mask) -> Ints | None:
 
 
 def _rate_window(columns: Columns, what: str | None, blocks: Blocks, window: tuple[int, int]) -> _Measured:
-    """Rate of the window, and its batch means: a batch is a block, from its first issue to that of the next."""
+    """Rate of the window, and its batch means. A batch lasts from its first issue to that of the next."""
     counts = _counts(columns, what, columns.succeeded)
     start, end = window
-    span = blocks.span_ns(start, end)
-    if counts is None or span <= 0:
+    until = blocks.next_issue_ns(end)
+    edges = np.append(blocks.starts_ns[start:end], until)
+    if counts is None or until <= edges[0]:
         return None, None
-    per_block = counts[blocks.members(start, end)].reshape(end - start, -1).sum(axis=1)
-    edges = np.append(blocks.starts_ns[start:end], blocks.starts_ns[start] + span)
-    spans: Ints = np.diff(edges)
-    return float(per_block.sum()) * NS_PER_S / span, rate_interval(per_block, spans)
+    members = blocks.members(start, end)
+    per_block = counts[members].reshape(end - start, -1).sum(axis=1)
+    memory = percentile_of(latency(columns)[members][columns.succeeded[members]], 90.0)
+    batches = _long_batches(per_block, np.diff(edges), float(memory or 0))
+    return float(per_block.sum()) * NS_PER_S / int(until - edges[0]), rate_interval(*batches)
+
+
+def _long_batches(counts: Ints, spans_ns: Ints, memory_ns: float) -> tuple[Ints, Ints]:
+    """Blocks joined into batches of BATCH_LATENCIES answers each, as far as MIN_BATCHES batches are left.
+
+    Where a pass of the data set has fewer requests than are in flight, neighbouring blocks overlap in time: one is
+    long where the other is short, and their spread would be taken for a doubt that is not there.
+    """
+    wanted = max(1, ceil(BATCH_LATENCIES * memory_ns / max(1.0, float(np.median(spans_ns)))))
+    k = max(min(MIN_BATCHES, len(counts)), len(counts) // wanted)
+    parts = (np.array_split(values, k) for values in (counts, spans_ns))
+    joined = [np.array([part.sum() for part in each], dtype=np.int64) for each in parts]
+    return joined[0], joined[1]
 
 
 def _rate_total(columns: Columns, what: str | None, succeeded: Mask) -> _Measured:
@@ -202,6 +228,8 @@ def _rate_total(columns: Columns, what: str | None, succeeded: Mask) -> _Measure
     counts = _counts(columns, what, members)
     if value is None or bounds is None or counts is None:
         return None, None
-    k = min(TOTAL_BATCHES, int(members.sum()) // REQUESTS_PER_BATCH)
+    memory = percentile_of(latency(columns)[succeeded], 90.0)
+    longest = int((bounds[1] - bounds[0]) / (BATCH_LATENCIES * memory)) if memory else TOTAL_BATCHES
+    k = min(TOTAL_BATCHES, max(MIN_BATCHES, longest), int(members.sum()) // REQUESTS_PER_BATCH)
     batches: Floats = time_batches(columns["completed_ns"][members], counts[members], *bounds, k) if k else np.empty(0)
     return value, rate_interval(batches, np.full(k, (bounds[1] - bounds[0]) / max(k, 1)))

@@ -56,6 +56,7 @@ class Blocks:
     """Blocks of one run, all arrays of shape (cut.blocks,) unless said.
 
     rows: rows of the columns in issue order, shape (requests,). starts_ns, ends_ns: first and last issue of each block.
+    after_ns: issue of the first request behind the last block; what it would have been where there is none.
     series: by gate key, one percentile per block over its successes, NaN where nothing was measured.
     in_flight: share of each block that was not completed when the last request of the run was issued.
     """
@@ -66,6 +67,11 @@ class Blocks:
     ends_ns: Ints
     series: Mapping[str, Floats]
     in_flight: Floats
+    after_ns: int = 0
+
+    def next_issue_ns(self, end: int) -> int:
+        """First issue behind block `end` - 1."""
+        return int(self.starts_ns[end]) if end < len(self.starts_ns) else self.after_ns
 
     def members(self, start: int, end: int) -> Ints:
         """Rows of the columns that were issued in blocks [start, end)."""
@@ -109,7 +115,18 @@ def cut_blocks(columns: Columns, rows: int, rules: WindowRules) -> Blocks:
         ends_ns=times.max(axis=1),
         series={gate.key: _series(values[gate.metric], usable, grid, gate) for gate in rules.gates},
         in_flight=((done == NULL) | (done > last)).mean(axis=1),
+        after_ns=_after_ns(columns["issued_ns"][ordered], cut.blocks * cut.block_size),
     )
+
+
+def _after_ns(issued_ns: Ints, inside: int) -> int:
+    """Issue of the first request behind the first `inside` ones; where there is none, one mean gap after the last."""
+    if inside < len(issued_ns):
+        return int(issued_ns[inside:].min())
+    if not len(issued_ns):
+        return 0
+    first, last = int(issued_ns.min()), int(issued_ns.max())
+    return last + round((last - first) / max(1, len(issued_ns) - 1))
 
 
 def ramp_blocks(columns: Columns, blocks: Blocks, rules: WindowRules, concurrency: int | None) -> Ramp:
