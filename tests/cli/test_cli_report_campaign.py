@@ -6,6 +6,7 @@ One real campaign is measured by the real command; every test that changes files
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -500,3 +501,14 @@ def test_a_larger_campaign_with_repeats(tmp_path: Path, monkeypatch: pytest.Monk
     assert contents(folder) == before
     edit(folder / "curve.json", lambda curve: curve["points"][3]["figures"]["ttft_p90_ns"].update(spread=0.0))
     assert main(["report", "c", "--recompute"]) == 1
+
+
+@pytest.mark.parametrize("flag", ["--html", "--png"])
+def test_a_device_or_a_pipe_is_never_replaced_by_a_file(campaign: Path, flag: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = console("report", str(campaign), flag, str(pipe), cwd=tmp_path)
+    assert (done.code, done.errors()[-2:]) == (
+        2, [f"error: wanted an ordinary file, got {pipe}, which is none", "  name another file"],
+    )  # fmt: skip
+    assert pipe.is_fifo()

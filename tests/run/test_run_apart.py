@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from wholecurve.model.errors import InputError, MeasureError
-from wholecurve.run.apart import Send, apart
+from wholecurve.model.errors import InputError, InterruptedRun, MeasureError
+from wholecurve.run.apart import ENDING, Send, apart
 
 
 def test_what_the_child_says_and_returns() -> None:
@@ -64,6 +64,49 @@ def test_the_callers_memory_is_not_touched() -> None:
 
     apart(work, {}, "r1")
     assert kept == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_to_the_caller_alone_is_an_interrupt_in_the_child(number: int) -> None:
+    """The terminal's Ctrl-C comes the same way: the child is a group of its own, and hears everything once."""
+    told: list[int] = []
+
+    def work(send: Send) -> None:
+        send("group", os.getpgrp())
+        os.kill(os.getppid(), number)
+        time.sleep(30)
+
+    groups: list[int] = []
+    before = [signal.getsignal(one) for one in ENDING]
+    with pytest.raises(InterruptedRun):
+        apart(work, {"group": groups.append}, "r1", lambda: told.append(1))
+    assert told == [1]
+    assert groups != [os.getpgrp()]
+    assert [signal.getsignal(one) for one in ENDING] == before
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) & set(ENDING)
+
+
+def test_a_child_that_finishes_in_spite_of_a_signal_has_its_result() -> None:
+    told: list[int] = []
+
+    def work(_send: Send) -> str:
+        signal.signal(signal.SIGINT, lambda _number, _frame: None)
+        os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(0.3)
+        return "whole"
+
+    assert apart(work, {}, "r1", lambda: told.append(1)) == "whole"
+    assert told == [1]
+
+
+def test_a_child_that_a_signal_ends_without_a_word_was_interrupted() -> None:
+    def work(_send: Send) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getppid(), signal.SIGTERM)
+        time.sleep(30)
+
+    with pytest.raises(InterruptedRun):
+        apart(work, {}, "r1")
 
 
 CALLER = """

@@ -162,6 +162,31 @@ def test_live_view_before_anything_and_with_figures():
     assert live.ttft_p90_ns == pytest.approx(1.024e6, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("total", "least_s", "most_s", "share"),
+    [
+        (None, 4, None, 0.5),
+        (16, 4, None, 0.25),
+        (16, 1, None, 0.25),
+        (16, 4, 600, 0.25),  # a cap that is far away does not make the end look far
+        (None, 4, 3, 2 / 3),
+        (16, 4, 3, 2 / 3),
+        (None, 0, 4, 0.5),
+        (None, 0, None, None),
+    ],
+)
+def test_the_share_that_is_done(
+    total: int | None, least_s: float, most_s: float | None, share: float | None
+) -> None:
+    """After 2 s and 4 answers: both minimums must be met, but the longest time ends a phase anyway."""
+    live = replace(
+        live_view(Control(1, 1), phase(), 0, 0, RunState.COMPLETE),
+        elapsed_ns=2 * NS, ended=4, total=total, min_duration_ns=round(least_s * NS),
+        max_duration_ns=None if most_s is None else round(most_s * NS),
+    )  # fmt: skip
+    assert live.share_done == (None if share is None else pytest.approx(share))
+
+
 def test_plan_comes_back_from_its_file():
     plan = plan_for(["http://h"], [phase()], limits=None)
     again = plan_from_json(plan.to_json())

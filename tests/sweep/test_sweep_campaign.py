@@ -143,6 +143,23 @@ def test_what_matters_is_named(changes: dict[str, Any], words: str) -> None:
     assert "KEY" not in found
 
 
+def test_the_same_rows_under_another_name_are_the_same_data_set() -> None:
+    renamed = conditions(datasets=[{"name": "moved", "rows": 16, "sha256": "aa"}])
+    assert differences(conditions(), renamed) == ()
+    other = conditions(datasets=[{"name": "moved", "rows": 16, "sha256": "ab"}])
+    assert differences(conditions(), other) == (
+        "the data set demo is not there any more",
+        "the data set moved is new",
+    )
+
+
+def test_other_rules_are_told_once() -> None:
+    """Not their version, their fingerprint and the setting that names them."""
+    settings = {**SETTINGS, "rules": {"version": "v1_0", "edition": "E3"}}
+    now = conditions(rules={**conditions().rules, "version": "v1_0", "fingerprint": "f9"}, settings=settings)
+    assert differences(conditions(), now) == ("version of the rules was demo, and is v1_0 now",)
+
+
 def test_a_hostile_model_name_stays_on_its_line() -> None:
     (found,) = differences(conditions(), conditions(endpoint={"models": ["a\x1b[2J\nb" * 50]}))
     assert found.isprintable()

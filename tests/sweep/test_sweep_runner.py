@@ -311,6 +311,22 @@ def test_the_disk_is_full(session: Session) -> None:
     assert f"attempts/{ORDER[1]}-1" in tree(session.folder)
 
 
+def test_a_run_that_could_not_write_its_records_ends_the_sweep(session: Session) -> None:
+    """No other level would fare better: neither it nor the next one is tried."""
+    words = "records could not be written: No space left on device"
+
+    def full(order: PointOrder, folder: Path) -> PointOutcome:
+        return replace(failed(order, folder), invalid=(words,), stop=words)
+
+    bench = FakeBench({ORDER[1]: [full]})
+    outcome = session.run(PLAN, bench)
+    assert (outcome.state, outcome.exit_code) == (CampaignState.FAILED, 4)
+    assert outcome.reason == f"{words}; everything measured before is kept; make room and go on with --resume"
+    assert bench.slots == ORDER[:2]
+    assert session.run(PLAN, bench).exit_code == 0
+    assert bench.slots == [*ORDER[:2], *ORDER[1:]]
+
+
 @pytest.mark.parametrize(("error", "code"), [(MeasureError("no room for records"), 4), (InputError("a row"), 2)])
 def test_an_error_that_no_other_point_would_survive(session: Session, error: Exception, code: int) -> None:
     def raises(order: PointOrder, folder: Path) -> PointOutcome:
@@ -399,6 +415,7 @@ class SearchFake(FakeBench):
         super().__init__()
         self.tried: list[int] = []
         self.stop_at: int | None = None
+        self.lose_at: dict[int, int] = {}
 
     def trial(self, concurrency: int, stop: TrialStop, folder: Path, show: Live) -> Trial:
         assert not folder.exists()
@@ -408,6 +425,9 @@ class SearchFake(FakeBench):
         if concurrency == self.stop_at:
             self.stop_at = None
             raise KeyboardInterrupt
+        if self.lose_at.get(concurrency, 0):
+            self.lose_at[concurrency] -= 1
+            return Trial(concurrency, 1.0, invalid=("half of the requests failed",), endpoint_lost=True)
         tps = 10.0 * min(concurrency, 40)
         return Trial(concurrency, tps, tps / concurrency, 1e7, tps / 20, 2e9)
 
@@ -454,6 +474,30 @@ def test_a_search_on_an_endpoint_that_goes_away(session: Session) -> None:
         search(session, bench)
     assert caught.value.exit_code == 4
     assert bench.tried == []
+
+
+def test_a_trial_that_the_endpoint_did_not_survive_is_no_evidence(session: Session) -> None:
+    """It would end the search below what the endpoint can do."""
+    bench = SearchFake()
+    bench.lose_at = {16: 1}
+    found, trials = search(session, bench)  # type: ignore[misc]
+    assert found.c_max in range(36, 81)
+    assert bench.tried[:4] == [4, 8, 16, 16]
+    assert not any(trial.invalid for trial in trials)
+    (aside,) = session.events("set_aside")
+    assert (aside["to"], aside["why"]) == ("attempts/search-c16", "the endpoint went away under the trial")
+    assert any("this trial is made once more" in line for line in session.lines)
+
+
+def test_a_level_that_the_endpoint_does_not_survive_twice_is_too_much(session: Session) -> None:
+    bench = SearchFake()
+    bench.lose_at = {16: 2}
+    found, trials = search(session, bench)  # type: ignore[misc]
+    assert found.c_max in range(8, 16)
+    assert bench.tried.count(16) == 2
+    lost = [trial for trial in trials if trial.endpoint_lost]
+    assert [trial.concurrency for trial in lost] == [16]
+    assert search(session, SearchFake()) == (found, trials), "the journal knows it too"
 
 
 def test_resume_goes_on_with_the_stored_plan(session: Session) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wholecurve.model.errors import MeasureError, SetupError
+from wholecurve.cli.outputs import write_named
+from wholecurve.model.errors import SetupError
 from wholecurve.run.files import write_atomically
 
 if TYPE_CHECKING:
@@ -55,13 +56,7 @@ def _write(usual: Path, asked: Path | None, data: bytes) -> None:
     if asked is None:
         write_atomically(usual, data)
         return
-    part = asked.with_name(asked.name + ".part")
-    try:
-        part.write_bytes(data)
-        part.replace(asked)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise MeasureError(f"{asked} cannot be written: {error.strerror}", hint="name another file") from None
+    write_named(asked, data)
 
 
 def print_campaign(folder: Path, view: CampaignView | None = None) -> None:

@@ -12,7 +12,8 @@ from typing import IO, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from wholecurve.cli.report import run_folder, write
+from wholecurve.cli.outputs import write_named
+from wholecurve.cli.report import run_folder
 from wholecurve.model.errors import InputError
 from wholecurve.run.files import read_object
 
@@ -50,7 +51,7 @@ def command(
     if chosen == "parquet":
         if target is None:
             raise InputError("--format parquet: wanted --out FILE too, got none", hint="it is no text for a screen")
-        write(target, _parquet(table))
+        write_named(target, _parquet(table))
         return 0
     rows = _request_rows(table) if what == "requests" else _gap_rows(table)
     names = table.column_names if what == "requests" else ["phase", "index", "number", "gap_ns"]
@@ -158,4 +159,4 @@ def _events(folder: Path, target: Path | None) -> None:
             stream.write(orjson.dumps(event).decode() + "\n")
     if target is not None:
         map_file = target.with_name(f"{target.stem}.sample_idx_map.json")
-        write(map_file, orjson.dumps(sample_ids(requests, clock, plan), option=orjson.OPT_INDENT_2))
+        write_named(map_file, orjson.dumps(sample_ids(requests, clock, plan), option=orjson.OPT_INDENT_2))

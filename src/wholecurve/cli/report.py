@@ -11,7 +11,8 @@ from cyclopts import Parameter
 
 from wholecurve import __version__
 from wholecurve.cli.main import printable, tell
-from wholecurve.model.errors import InputError, MeasureError
+from wholecurve.cli.outputs import write_named
+from wholecurve.model.errors import InputError
 from wholecurve.run.files import read_object
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _show(folder: Path, html: str | None, *, as_json: bool) -> int:
     """Show a run and write its reports; 1 if it is not valid as a result."""
     summary = summary_of(folder)
     for path, data in reports(folder, summary, html).items():
-        write(path, data)
+        write_named(path, data)
     if as_json:
         import orjson
 
@@ -170,13 +171,3 @@ def reports(folder: Path, summary: Mapping[str, Any], html: str | None) -> dict[
         folder / "report.txt": report_text(summary, plan).encode(),
         (folder / "report.html" if html is None else Path(html)): report_html(summary, columns, extra).encode(),
     }
-
-
-def write(path: Path, data: bytes) -> None:
-    """Write under a temporary name and rename. Raises MeasureError with the system's reason."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_bytes(data)
-        part.replace(path)
-    except OSError as error:
-        raise MeasureError(f"{path} cannot be written: {error.strerror}", hint="name another file") from None

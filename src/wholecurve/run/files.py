@@ -30,7 +30,12 @@ def prepare_folder(folder: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write under a temporary name, sync, rename. Raises MeasureError with the system's reason."""
+    """Write under a temporary name, sync, rename. Raises MeasureError with the system's reason.
+
+    InputError for a device or a pipe: a rename would put an ordinary file in its place.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"wanted an ordinary file, got {path}, which is none", hint="name another file")
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     try:
