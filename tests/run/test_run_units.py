@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from run_build import NS, phase, plan_for, read_rows, run_load
@@ -175,9 +176,7 @@ def test_live_view_before_anything_and_with_figures():
         (None, 0, None, None),
     ],
 )
-def test_the_share_that_is_done(
-    total: int | None, least_s: float, most_s: float | None, share: float | None
-) -> None:
+def test_the_share_that_is_done(total: int | None, least_s: float, most_s: float | None, share: float | None) -> None:
     """After 2 s and 4 answers: both minimums must be met, but the longest time ends a phase anyway."""
     live = replace(
         live_view(Control(1, 1), phase(), 0, 0, RunState.COMPLETE),

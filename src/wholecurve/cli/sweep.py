@@ -16,19 +16,15 @@ from wholecurve.cli.campaign_files import print_campaign, write_campaign_files
 from wholecurve.cli.inputs import RESULTS, load_tokenizer, new_folder, safe_name
 from wholecurve.cli.main import tell
 from wholecurve.cli.sweep_bench import Curve, RunBench
+from wholecurve.cli.sweep_decide import decided, dry_run_of, first_trial, levels_known, refuse_early
 from wholecurve.cli.sweep_given import CONFIG_FILE, checked_power, checked_system, resumed_config, resumed_files
 from wholecurve.cli.sweep_plan import (
     HIGHEST_TRIAL,
     TOOL,
-    campaign_plan,
     check_settings,
     conditions_of,
-    levels_of,
     plan_lines,
-    search_json,
     search_limits,
-    search_words,
-    time_of,
 )
 from wholecurve.cli.sweep_progress import SweepProgress
 from wholecurve.cli.sweep_stop import Stopper
@@ -43,22 +39,16 @@ from wholecurve.run.apart import apart
 from wholecurve.run.clock import monotonic_ns, realtime_ns, wall_iso
 from wholecurve.run.files import write_atomically
 from wholecurve.sweep import (
-    JOURNAL_FILE,
     CampaignOutcome,
     CampaignPlan,
     Conditions,
-    Facts,
     Journal,
     Stopped,
     Surroundings,
     SweepView,
     begin,
     check_found,
-    load_plan,
-    next_trial,
     open_journal,
-    parse_points,
-    read_journal,
     resume,
     run_campaign,
     run_search,
@@ -113,9 +103,9 @@ class Sweep:
             with self.stop.breakable():
                 bench = self.bench()
                 if dry_run:
-                    return self.dry(bench)
+                    return dry_run_of(bench, self.given_folder, _wall(), as_json=self.flags.json)
                 descriptions = {SYSTEM: checked_system(system), POWER: checked_power(power, bench)}
-                self.check(bench)
+                refuse_early(bench, self.given_folder)
                 # A sweep that is at work in the folder must not be disturbed: its lock comes before the first request.
                 asked = self.flags.out or bench.settings.output.dir
                 if asked is not None and Path(asked).exists():
@@ -132,10 +122,7 @@ class Sweep:
     ) -> int:  # fmt: skip
         """Plan and measure in a folder that this process holds; the exit code."""
         try:
-            plan = self.plan(folder, journal, bench, conditions)
-            for name, data in descriptions.items():
-                if data is not None:
-                    write_atomically(folder / name, data)
+            plan = self.plan(folder, journal, bench, conditions, descriptions)
             outcome = self.measure(plan, folder, journal, bench)
         except Stopped as stop:
             return self.show(_before_levels(stop, journal), folder)
@@ -172,20 +159,6 @@ class Sweep:
             stopping=self.stop.want, breakable=self.stop.breakable,
         )  # fmt: skip
 
-    def check(self, bench: RunBench) -> None:
-        """What cannot be planned is refused before anything is sent and before a folder is made."""
-        if self.given_folder and load_plan(Path(self.given_folder)):
-            return
-        found = None
-        if not self.known(bench):
-            next_trial((), start=self.first_trial(bench), most=HIGHEST_TRIAL, limits=search_limits(bench.settings))
-            found = HIGHEST_TRIAL, "the highest that may be found"
-        self.planned(bench, conditions_of(bench, Facts(None)), found)
-
-    def known(self, bench: RunBench) -> bool:
-        """Whether the levels follow from the settings, without a search."""
-        return bench.settings.sweep.points is not None or bench.settings.sweep.c_max is not None
-
     def new_folder(self, bench: RunBench) -> Path:
         """The campaign's folder, made now, with the settings in it."""
         asked = self.flags.out or bench.settings.output.dir
@@ -197,29 +170,10 @@ class Sweep:
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
-    def dry(self, bench: RunBench) -> int:
-        """Show what would be done. Opens no connection and writes nothing."""
-        stored = load_plan(Path(self.given_folder)) if self.given_folder else None
-        if stored is not None and self.given_folder:
-            folder = Path(self.given_folder)
-            lines = list(resume_lines(stored, read_journal(folder / JOURNAL_FILE).entries, folder))
-            document = stored.to_json()
-        elif self.known(bench):
-            plan, words = self.planned(bench, conditions_of(bench, Facts(None)))
-            lines, document = list(plan_lines(plan, bench.rules, words)), plan.to_json()
-        else:
-            self.check(bench)
-            lines, document = (
-                [search_words(bench, self.first_trial(bench))],
-                search_json(bench, self.first_trial(bench)),
-            )
-        if self.flags.json:
-            sys.stdout.write(dumps_strict(document).decode() + "\n")
-        else:
-            print("\n".join(lines))
-        return 0
-
-    def plan(self, folder: Path, journal: Journal, bench: RunBench, conditions: Conditions) -> CampaignPlan:
+    def plan(
+        self, folder: Path, journal: Journal, bench: RunBench, conditions: Conditions,
+        descriptions: dict[str, bytes | None],
+    ) -> CampaignPlan:  # fmt: skip
         """The stored plan of a resumed sweep; else a new one, after the search if there has to be one."""
         plan = None
         if self.given_folder is not None:
@@ -228,55 +182,30 @@ class Sweep:
                 self.progress.say("the sweep was stopped before its levels were chosen; that comes now")
         else:
             begin(journal, conditions, tool=TOOL)
+        for name, data in descriptions.items():
+            if data is not None:
+                write_atomically(folder / name, data)
         if plan is not None:
             for line in resume_lines(plan, journal.entries, folder):
                 self.progress.say(line)
             bench.curve = _curve_of(bench.settings, plan)
             return plan
-        plan, words = self.planned(bench, conditions, self.search(folder, journal, bench, conditions), journal)
+        found = self.search(folder, journal, bench, conditions)
+        plan, words = decided(bench, conditions, _wall(), found, trials_of(journal.entries))
         save_plan(folder, plan)
         bench.curve = _curve_of(bench.settings, plan)
         for line in plan_lines(plan, bench.rules, words, self.progress.width):
             self.progress.say(line)
         return plan
 
-    def planned(
-        self,
-        bench: RunBench,
-        conditions: Conditions,
-        found: tuple[int, str] | None = None,
-        journal: Journal | None = None,
-    ) -> tuple[CampaignPlan, str]:
-        """(the plan, its time in words), from a C_max that was given, named by the points, or found with trials."""
-        settings = bench.settings
-        sweep = settings.sweep
-        trials = trials_of(journal.entries) if journal is not None else ()
-        if sweep.points is not None:
-            c_max, why = max(parse_points(sweep.points)), "levels as asked for"
-        elif found is not None:
-            c_max, why = found[0], f"C_max found: {found[1]}"
-        else:
-            c_max, why = sweep.c_max or 1, "C_max as given"
-        levels = levels_of(settings, bench, c_max, trials)
-        estimated = time_of(levels, bench, trials)
-        name = settings.name or safe_name(f"{bench.plan.endpoint.model}-curve")
-        plan = campaign_plan(
-            name, _wall(), bench, conditions, levels, estimated, c_max_found=found is not None, c_max_why=why
-        )
-        return plan, estimated.words
-
-    def first_trial(self, bench: RunBench) -> int:
-        """Where the search begins: at C_min."""
-        return bench.settings.sweep.c_min or 1
-
     def search(self, folder: Path, journal: Journal, bench: RunBench, conditions: Conditions) -> tuple[int, str] | None:
         """(C_max, why), if nobody gave one. Raises Stopped; InputError where no curve can be built on what is found."""
-        if self.known(bench):
+        if levels_known(bench):
             return None
         sweep = bench.settings.sweep
         least_s = min(SEARCH_LEAST_S, *bench.rules.durations.minimum_s.values())
         found, _trials = run_search(
-            folder, bench, journal, conditions.endpoint, start=self.first_trial(bench), most=HIGHEST_TRIAL,
+            folder, bench, journal, conditions.endpoint, start=first_trial(bench), most=HIGHEST_TRIAL,
             limits=search_limits(bench.settings), show=self.look, around=self.around(bench.settings),
             rest_s=min(1.0, sweep.idle_gap / NS_PER_S), least_s=least_s,
         )  # fmt: skip

@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from wholecurve import __version__
-from wholecurve.cli.sweep_bench import RunBench, options_digest
+from wholecurve.cli.sweep_bench import RunBench
+from wholecurve.cli.sweep_outcome import options_digest
 from wholecurve.config import Settings, dump_settings
 from wholecurve.curve import Limit, limits_of
 from wholecurve.model.errors import InputError

@@ -191,6 +191,7 @@ class _Sweep:
             "set_aside", label=slot.label, repeat=slot.repeat, **{"from": slot.folder}, to=to,
             why=state.why or state.standing.value,
         )  # fmt: skip
+        self.around.say(f"{slot}: what there was is kept in {to}")
 
     def view(self, slot: Slot, doing: str, live: Any = None) -> None:
         """Tell the display."""
