@@ -20,7 +20,9 @@ from wholecurve.cli.main import build_app
 from wholecurve.config import COMMAND_FLAGS, FLAG_OF, RunFlags, read_config, settings_from
 from wholecurve.metrics import Verdict
 from wholecurve.metrics.limits import LIMITS
+from wholecurve.model.point import PointKind
 from wholecurve.model.record import REQUEST_COLUMNS
+from wholecurve.results import load_curves
 from wholecurve.wire import DIALECTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -266,3 +268,10 @@ def test_lines_are_plain(page: str) -> None:
     assert not re.search(r"\b(?:TO" + r"DO|FIX" + r"ME|TB" + r"D)\b", text)
     assert text.count("\n```") % 2 == 0
     assert text.endswith("\n")
+
+
+def test_the_example_curve_is_read_by_todays_code() -> None:
+    (curve,) = load_curves(ROOT / "docs" / "examples" / "llama-cpp" / "curve.json")
+    levels = [point.concurrency for point in curve.points if point.kind is PointKind.CURVE]
+    assert levels == [1, 2, 3, 5, 7, 11, 16]
+    assert all(point.figure("system_tps").low is not None for point in curve.points), "every headline has its interval"
