@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Annotated
 
 import cyclopts
@@ -239,3 +239,11 @@ def test_every_flag_of_a_sweep_sets_its_key() -> None:
     assert (sweep.c_min, sweep.c_max, sweep.points, sweep.count, sweep.offline) == (2, 64, "2,64", 9, "elected")
     assert (sweep.ttft_p90, sweep.interactivity, sweep.max_extra, sweep.idle_gap) == (2 * S, 9.5, 3 * S, 1 * S)
     assert (sweep.repeats, sweep.order_seed, sweep.wait_endpoint) == (3, 5, 9 * S)
+
+
+def test_a_limit_on_ttft_needs_its_unit() -> None:
+    flags = SweepFlags(endpoint=("http://h",), model="m", dataset="d.jsonl", ttft_p90="500")
+    with pytest.raises(InputError, match="wanted a time with its unit, got '500'") as caught:
+        settings_from(flags)
+    assert caught.value.hint == "such as 500ms"
+    assert settings_from(replace(flags, ttft_p90="500ms")).sweep.ttft_p90 == 500_000_000

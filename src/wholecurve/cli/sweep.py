@@ -104,7 +104,8 @@ class Sweep:
                 bench = self.bench()
                 if dry_run:
                     return dry_run_of(bench, self.given_folder, _wall(), as_json=self.flags.json)
-                descriptions = {SYSTEM: checked_system(system), POWER: checked_power(power, bench)}
+                described = checked_system(system)
+                descriptions = {SYSTEM: described, POWER: checked_power(power, bench, described)}
                 refuse_early(bench, self.given_folder)
                 # A sweep that is at work in the folder must not be disturbed: its lock comes before the first request.
                 asked = self.flags.out or bench.settings.output.dir

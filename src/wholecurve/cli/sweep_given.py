@@ -60,14 +60,18 @@ def checked_system(path: str | None) -> bytes | None:
     return None if path is None else _object(path, "--system")[0]
 
 
-def checked_power(path: str | None, bench: RunBench) -> bytes | None:
-    """The bytes of a power description that the rules can add up. Raises InputError with everything against it."""
+def checked_power(path: str | None, bench: RunBench, system: bytes | None) -> bytes | None:
+    """The bytes of a power description that the rules can add up and that the description of the system agrees with.
+
+    Raises InputError with everything against it.
+    """
     if path is None:
         return None
     from wholecurve.power import parse_power, provisioned
 
     data, found = _object(path, "--power")
-    provisioned(parse_power(found, bench.rules.power), bench.rules.power)
+    description = None if system is None else orjson.loads(system)
+    provisioned(parse_power(found, bench.rules.power), bench.rules.power, description=description)
     return data
 
 

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from pydantic import ValidationError
 
 from wholecurve.config.files import ConfigFile
-from wholecurve.config.pairs import json_pairs, text_pairs, typed_headers
+from wholecurve.config.pairs import json_pairs, text_pairs, typed_headers, with_unit
 from wholecurve.config.problems import input_error
 from wholecurve.config.schema import Dialect, MaxTokensField, OfflineChoice, Settings
 from wholecurve.config.yaml_source import Path
@@ -233,7 +233,7 @@ FLAGS: dict[str, FlagRow] = {
     "points": _one("sweep", "points"),
     "count": _one("sweep", "count"),
     "offline": _one("sweep", "offline"),
-    "ttft_p90": _one("sweep", "ttft_p90"),
+    "ttft_p90": FlagRow((("sweep", "ttft_p90"),), lambda text: with_unit(text, "--ttft-p90")),
     "interactivity": _one("sweep", "interactivity"),
     "max_extra": _one("sweep", "max_extra"),
     "idle_gap": _one("sweep", "idle_gap"),

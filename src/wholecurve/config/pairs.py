@@ -88,3 +88,10 @@ def _split(text: str, mark: str, flag: str, shape: str) -> tuple[str, str]:
     if not found or not name.strip():
         raise InputError(f"{flag}: wanted {shape}, got {shown(text)}", where=flag)
     return name.strip(), value
+
+
+def with_unit(text: str, flag: str) -> str:
+    """A limit in the range of milliseconds: a bare number would be seconds, which nobody means. Raises InputError."""
+    if text.strip().replace(".", "", 1).isdigit():
+        raise InputError(f"{flag}: wanted a time with its unit, got {text!r}", hint=f"such as {text.strip()}ms")
+    return text

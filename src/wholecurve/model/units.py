@@ -53,16 +53,16 @@ def parse_duration_ns(text: str | int | float, *, bare_unit: str = "s") -> int:
 def show_duration(value_ns: float) -> str:
     """A duration with three significant digits and its unit, for people: `250 ms`, `1.25 s`, `10 min`."""
     size = abs(value_ns)
-    if size < 1_000:
+    if round(size) < 1_000:
         return f"{value_ns:.0f} ns"
-    if size < NS_PER_MS:
+    if size < 999.5e3:  # from here on three digits would say 1000 µs
         return f"{value_ns / 1e3:.3g} µs"
-    if size < NS_PER_S:
-        return f"{_three(value_ns / 1e6)} ms"
-    if size < 120 * NS_PER_S:
-        return f"{_three(value_ns / 1e9)} s"
+    if size < 999.5e6:
+        return f"{value_ns / 1e6:.3g} ms"
+    if size < 119.5 * NS_PER_S:
+        return f"{value_ns / 1e9:.3g} s"
     minutes = value_ns / (60 * NS_PER_S)
-    return f"{_three(minutes)} min" if minutes < 120 else f"{_three(minutes / 60)} h"
+    return f"{_three(minutes)} min" if abs(minutes) < 119.5 else f"{_three(minutes / 60)} h"
 
 
 def _three(value: float) -> str:

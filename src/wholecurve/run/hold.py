@@ -200,6 +200,8 @@ class Hold:
             return None
         if run[Global.STOP]:
             return f"{by} when it was stopped"
+        if self._used_up and not self._most_ns:
+            return f"{self._phase.name}: {lacking}, and no extra time was allowed"
         if self._used_up:
             return f"{by}, all the extra time there is; {lacking}"
         if run[Global.HOLD]:
