@@ -180,7 +180,7 @@ def test_failures_count_in_no_rate() -> None:
 
 
 def test_passes_that_are_smaller_than_what_is_in_flight_widen_no_interval() -> None:
-    """24 slots whose answers all take the same time, passes of 16: neighbouring blocks overlap, the rate is constant."""
+    """24 slots whose answers all take the same time, passes of 16: blocks overlap, the rate is constant."""
     rules = replace(RULES, min_duration_ns=20 * S)
     found = judge(closed_loop(24, 16 * 120, lambda _: 20 * MS), rules, rows=16, concurrency=24)
     qps = figure(found, "qps")

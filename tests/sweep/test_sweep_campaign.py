@@ -34,6 +34,7 @@ from wholecurve.sweep import (
     read_journal,
     resume,
     save_plan,
+    seal_plan,
     take_levels,
 )
 
@@ -198,6 +199,37 @@ def test_resume_of_a_sweep_that_was_killed_in_its_search(tmp_path: Path) -> None
         assert resume(tmp_path, journal, conditions(), tool="wholecurve 0.2") is None
         with pytest.raises(InputError, match="SHA-256"):
             resume(tmp_path, journal, conditions(tokenizer=None), tool="wholecurve 0.2")
+
+
+def test_a_plan_that_was_changed_by_hand_is_not_resumed(tmp_path: Path) -> None:
+    with open_journal(tmp_path, FakeTime().wall, quiet) as journal:
+        begin(journal, conditions(), tool="wholecurve 0.2")
+        save_plan(tmp_path, campaign())
+        seal_plan(tmp_path, journal)
+    with open_journal(tmp_path, FakeTime().wall, quiet) as journal:
+        assert resume(tmp_path, journal, conditions(), tool="wholecurve 0.2") == campaign()
+    text = (tmp_path / "plan.yaml").read_text()
+    (tmp_path / "plan.yaml").write_text(text.replace("order_seed: 42", "order_seed: 43"))
+    with (
+        pytest.raises(InputError, match=r"plan\.yaml was changed since the sweep began"),
+        open_journal(tmp_path, FakeTime().wall, quiet) as journal,
+    ):
+        resume(tmp_path, journal, conditions(), tool="wholecurve 0.2")
+    (tmp_path / "plan.yaml").unlink()
+    with (
+        pytest.raises(InputError, match=r"plan\.yaml is gone since the sweep began"),
+        open_journal(tmp_path, FakeTime().wall, quiet) as journal,
+    ):
+        resume(tmp_path, journal, conditions(), tool="wholecurve 0.2")
+
+
+def test_a_plan_that_a_kill_left_unsealed_is_sealed(tmp_path: Path) -> None:
+    with open_journal(tmp_path, FakeTime().wall, quiet) as journal:
+        begin(journal, conditions(), tool="wholecurve 0.2")
+        save_plan(tmp_path, campaign())
+    with open_journal(tmp_path, FakeTime().wall, quiet) as journal:
+        resume(tmp_path, journal, conditions(), tool="wholecurve 0.2")
+        assert [entry["event"] for entry in journal.entries] == ["created", "planned", "resumed"]
 
 
 def test_nothing_to_resume(tmp_path: Path) -> None:

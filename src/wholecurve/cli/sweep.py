@@ -53,6 +53,7 @@ from wholecurve.sweep import (
     run_campaign,
     run_search,
     save_plan,
+    seal_plan,
     stopped_by_user,
     trials_of,
 )
@@ -194,6 +195,7 @@ class Sweep:
         found = self.search(folder, journal, bench, conditions)
         plan, words = decided(bench, conditions, _wall(), found, trials_of(journal.entries))
         save_plan(folder, plan)
+        seal_plan(folder, journal)
         bench.curve = _curve_of(bench.settings, plan)
         for line in plan_lines(plan, bench.rules, words, self.progress.width):
             self.progress.say(line)

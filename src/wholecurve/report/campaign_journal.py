@@ -18,6 +18,7 @@ RESUME: Final = "wholecurve sweep --resume FOLDER"
 
 EVENTS: Final[Mapping[str, str]] = {
     "created": "campaign begun",
+    "planned": "plan decided",
     "resumed": "resumed",
     "probe": "endpoint asked what it is",
     "trial": "trial run",
@@ -37,7 +38,7 @@ _TURNING: Final = ("created", "resumed", "point_started", "finished", "interrupt
 """Events after which a campaign is in another state."""
 
 _NAMED: Final[frozenset[str]] = frozenset(
-    {"at", "event", "label", "attempt", "repeat", "schema", "figures", "steady", "conditions", "facts"}
+    {"at", "event", "label", "attempt", "repeat", "schema", "figures", "steady", "conditions", "facts", "plan_sha256"}
 )
 """Keys that are not shown in a line of the journal: they stand elsewhere in the report."""
 _LONGEST: Final = 60

@@ -16,6 +16,7 @@ from wholecurve.sweep.campaign import (
     plan_text,
     resume,
     save_plan,
+    seal_plan,
 )
 from wholecurve.sweep.differences import Conditions, differences, endpoint_changes, fact_changes
 from wholecurve.sweep.estimate import Estimate, Span, Work, estimate, rates_at
@@ -106,6 +107,7 @@ __all__ = [
     "run_campaign",
     "run_search",
     "save_plan",
+    "seal_plan",
     "slot_of",
     "stand",
     "stopped_by_user",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -134,6 +135,32 @@ def save_plan(folder: Path, plan: CampaignPlan) -> None:
     write_whole(folder / PLAN_FILE, plan_text(plan).encode())
 
 
+def seal_plan(folder: Path, journal: Journal) -> None:
+    """Note what plan.yaml says now, so that a resumed sweep knows whether it was changed since."""
+    journal.note("planned", plan_sha256=_plan_sha256(folder))
+
+
+def _plan_sha256(folder: Path) -> str:
+    return hashlib.sha256((folder / PLAN_FILE).read_bytes()).hexdigest()
+
+
+def _check_seal(folder: Path, plan: CampaignPlan | None, journal: Journal) -> None:
+    """Raises InputError if plan.yaml is not the one that the journal knows. One that was never sealed is sealed now:
+    the sweep was killed between two lines."""
+    sealed = journal.last("planned")
+    if sealed is None:
+        if plan is not None:
+            seal_plan(folder, journal)
+        return
+    what = "is gone" if plan is None else "was changed" if _plan_sha256(folder) != sealed.get("plan_sha256") else ""
+    if what:
+        raise InputError(
+            f"{PLAN_FILE} {what} since the sweep began, so its points would not belong to one plan",
+            where=folder.name,
+            hint="Restore it, or start a new sweep in another folder.",
+        )
+
+
 def load_plan(folder: Path) -> CampaignPlan | None:
     """The plan of a campaign folder; None if it was stopped before there was one. InputError for a damaged one."""
     path = folder / PLAN_FILE
@@ -155,6 +182,7 @@ def resume(folder: Path, journal: Journal, now: Conditions, *, tool: str) -> Cam
     plan = load_plan(folder)
     if created is None and plan is None:
         raise InputError(f"{folder.name} holds no sweep that could be resumed", hint="Start one without --resume.")
+    _check_seal(folder, plan, journal)
     if plan is not None:
         before = plan.conditions
     else:

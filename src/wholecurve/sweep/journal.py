@@ -25,7 +25,7 @@ JOURNAL_FILE: Final = "journal.jsonl"
 MOST_BYTES: Final = 64 << 20
 
 EVENTS: Final = (
-    "created", "resumed", "mended", "probe", "trial", "c_max", "point_started", "point_ended", "set_aside",
+    "created", "planned", "resumed", "mended", "probe", "trial", "c_max", "point_started", "point_ended", "set_aside",
     "endpoint_gone", "endpoint_back", "changed", "finished", "interrupted",
 )  # fmt: skip
 """Everything a journal may say."""
