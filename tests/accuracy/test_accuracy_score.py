@@ -247,6 +247,12 @@ def test_a_damaged_file_of_expected_answers_is_refused(tmp_path: Path, content: 
         read_expected(tmp_path, "quiz")
 
 
+def test_expected_answers_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / EXPECTED_FILE).mkdir()
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        read_expected(tmp_path, "quiz")
+
+
 def test_a_missing_file_of_expected_answers_is_named(tmp_path: Path) -> None:
     folder = written(tmp_path, answers("Paris"))
     with pytest.raises(InputError, match="nothing can be scored"):

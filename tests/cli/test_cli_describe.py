@@ -97,6 +97,14 @@ def test_this_host_then_the_file_then_complete(tmp_path: Path) -> None:
     assert len(host) < 4 or host not in Path("system_desc.json").read_text()
 
 
+def test_the_file_system_is_that_of_the_files_and_not_of_a_link_to_them(tmp_path: Path) -> None:
+    (tmp_path / "model").symlink_to("/proc")
+    found = console("describe", "--json", "--model-path", "model", cwd=tmp_path)
+    (node,) = json.loads(found.out)["description"]["node_types"]
+    assert node["filesystem"] == "proc"
+    assert str(tmp_path) not in found.out
+
+
 def test_several_nodes_are_merged(capsys: pytest.CaptureFixture[str]) -> None:
     names = captures({}, {}, {"accelerators": [{**CARD, "count": 4}]})
     own = write("mine.yaml", MINE + OWN_NODE)

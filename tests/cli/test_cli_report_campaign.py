@@ -20,11 +20,11 @@ import pytest
 from cli_console import console, files_of
 
 from wholecurve import __version__
-from wholecurve.cli.campaign_recompute import line_differences, numbers_in
+from wholecurve.cli.campaign_recompute import line_differences
 from wholecurve.cli.main import main
 from wholecurve.model.errors import InputError
 from wholecurve.results import find_curves, load_campaign
-from wholecurve.run.derive import ABSENT
+from wholecurve.run.derive import ABSENT, numbers_in
 from wholecurve.sim import SimOptions, start
 
 QUESTIONS = [(f"What is {n} + {n + 2}? Answer with the number only.", str(2 * n + 2)) for n in range(16)]

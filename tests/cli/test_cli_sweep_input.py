@@ -68,6 +68,10 @@ REFUSED: dict[str, tuple[list[str], str]] = {
     "power that is no file": (["--power", "power.json"], "--power: power.json cannot be read"),
     "system that is no JSON": (["--system", "rows.jsonl"], "--system: rows.jsonl is not valid JSON"),
     "power that is no power": (["--power", "object.json"], "wanted"),
+    "system with a key twice": (
+        ["--system", "twice.json"],
+        "--system: twice.json: the key 'system_name' is there twice",
+    ),
     "accuracy without answers": (["--accuracy-dataset", "rows.jsonl"], "answer"),
 }
 
@@ -76,6 +80,7 @@ REFUSED: dict[str, tuple[list[str], str]] = {
 def test_refused_with_a_next_step_before_anything_is_made(case: str, run: Run, tmp_path: Path) -> None:
     more, words = REFUSED[case]
     (tmp_path / "object.json").write_text("{}")
+    (tmp_path / "twice.json").write_text('{"system_name": "a", "system_name": "b"}')
     before = sorted(tmp_path.rglob("*"))
     code, out, lines = run(*more)
     assert (code, out) == (2, ""), lines

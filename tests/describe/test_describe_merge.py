@@ -102,6 +102,12 @@ def test_nodes_are_matched_by_id_then_by_place(tmp_path: Path) -> None:
     assert "system_size" not in description
 
 
+def test_no_number_of_a_node_type_is_given_twice(tmp_path: Path) -> None:
+    rows = "- {system_node_ensemble_id: 3, cooling: liquid}\n- {cooling: air only}\n- {cooling: passive only}\n"
+    nodes = merged([gpu_capture(tmp_path)], f"{TOP}node_types:\n{rows}- {{cooling: liquid}}\n")["node_types"]
+    assert [node["system_node_ensemble_id"] for node in nodes] == [1, 3, 2, 4]
+
+
 def test_a_description_by_hand_alone() -> None:
     description = merged([], COMPLETE + "number_of_nodes: 2\naccelerator_model_name: TPU\naccelerators_per_node: 4\n")
     assert description["node_types"][0]["accelerator_info"] == [

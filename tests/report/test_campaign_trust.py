@@ -136,6 +136,16 @@ def test_accuracy_is_judged_over_all_points(scores: dict[str, Any], what: str, t
     assert found.value == card
 
 
+def test_the_score_beside_a_verdict_is_the_one_that_has_it() -> None:
+    made_up = made((1,), offline=False)
+    metrics = {name: {"value": value, "unit": "of 100"} for name, value in (("good", 99.0), ("poor", 10.0))}
+    judged = [{"metric": "good", "least": 50, "passed": True}, {"metric": "poor", "least": 50, "passed": False}]
+    entry = {"dataset_name": "acc", "metrics": metrics, "gate": {"passed": False, "metrics": judged}}
+    made_up.accuracy = {"r1": {"accuracy_scores": [entry]}}
+    (found,) = [one for one in made_up.view().cards if one.label == "Accuracy"]
+    assert (found.value, found.note) == ("NOT passed", "at 1 of 1 points; acc poor 10 of 100")
+
+
 def test_bad_and_missing_scores_are_warnings() -> None:
     made_up = made((1, 4, 16), offline=False)
     made_up.accuracy = {"r1": score(False, 20.0), "r4": score(None)}

@@ -175,6 +175,14 @@ def test_the_state_is_that_of_the_last_turn_of_the_journal(last: str, state: str
     assert made_up.view().state == state
 
 
+def test_a_campaign_that_lost_its_journal_is_not_called_complete() -> None:
+    made_up = made((1, 4), offline=False)
+    made_up.entries.clear()
+    view = made_up.view()
+    assert (view.state, view.complete) == ("unfinished", False)
+    assert view.state_sentence.startswith("There is no journal: whether the campaign came to its end")
+
+
 def test_nothing_measured_is_no_complete_campaign() -> None:
     assert made((), offline=False).view().state == "empty"
 

@@ -140,6 +140,16 @@ def test_points_measured_otherwise_count_for_nothing(campaign: Path) -> None:
     assert barred(points["r1"]) == ""
 
 
+def test_a_first_level_of_another_model_does_not_speak_for_the_others(campaign: Path) -> None:
+    model = json.loads((campaign / "points" / "r4" / "plan.json").read_bytes())["endpoint"]["model"]
+    write_plan(campaign, endpoint={"model": model})
+    edit_plan(campaign / "points" / "r1", lambda plan: plan["endpoint"].update(model="other"))
+    points = load_campaign(campaign).points
+    assert barred(points["r1"]) == "not valid: measured with another model than the campaign"
+    assert barred(points["r4"]) == ""
+    assert barred(points["r16"]) == ""
+
+
 def test_the_data_set_of_the_plan_is_the_one_that_counts(campaign: Path) -> None:
     write_plan(campaign, datasets=[{"name": "prompts", "rows": 8, "sha256": "11" * 32}])
     found = load_campaign(campaign)

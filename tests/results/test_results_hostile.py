@@ -109,3 +109,13 @@ def test_a_folder_that_may_not_be_read_is_said_to_be_that(tmp_path: Path) -> Non
     (tmp_path / "closed").mkdir(mode=0)
     with pytest.raises(InputError, match="cannot read the folder closed"):
         find_curves(tmp_path / "closed")
+
+
+def test_a_link_in_the_place_of_an_unfinished_curve_is_not_followed(campaign: Path, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (campaign / "curve.json.part").symlink_to(victim)
+    write_curve(campaign)
+    assert victim.read_text() == "precious"
+    assert not (campaign / "curve.json").is_symlink()
+    assert len(find_curves(campaign / "curve.json").curves) == 1

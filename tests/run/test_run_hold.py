@@ -277,6 +277,21 @@ def test_the_last_word_of_a_look_counts_and_half_a_line_waits(tmp_path):
     assert no_children()
 
 
+def test_what_a_look_said_before_it_ended_counts(tmp_path):
+    hold, control = hold_for(tmp_path)
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    child = os.posix_spawn("/bin/true", ["true"], {})
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    hold._pipe, hold._pid = reading, child
+    os.write(writing, Look(5, False, True, 0, "no steady window applies").line())
+    hold._take()
+    assert control.run[Global.HOLD] == 0
+    assert hold.end() == (0, "performance: not extended further: no steady window applies")
+    os.close(writing)
+    assert no_children()
+
+
 def test_the_live_view_counts_the_lead_and_drops_a_total_that_no_longer_holds():
     control, one = Control(1, 1), held_phase(stop=rule(16))
     control.run[Global.PHASE_START] = NS

@@ -69,6 +69,9 @@ def test_no_plan_yet(tmp_path: Path) -> None:
         (lambda data: data.pop("c_max"), "whole number for `c_max`"),
         (lambda data: data.update(c_max="many"), "whole number for `c_max`"),
         (lambda data: data.update(repeats=0), "1 or more for `repeats`"),
+        (lambda data: data.update(repeats=10**12), "every level and repeat once"),
+        (lambda data: data["order"].append("r1-" + "9" * 5000), "wanted a point such as r16"),
+        (lambda data: data["order"].append("r1-\u0662"), "wanted a point such as r16"),
         (lambda data: data.update(idle_gap_s=-1), "seconds for `idle_gap_s`"),
         (lambda data: data["levels"][0].update(label="../../etc"), "wanted a level such as r16"),
         (lambda data: data["levels"][0].update(concurrency=True), "concurrency"),
@@ -366,6 +369,21 @@ def test_a_worker_that_outlives_a_killed_sweep_holds_no_lock(tmp_path: Path) -> 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be used"), open_journal(tmp_path / "none", FakeTime().wall, quiet):
         pass
+
+
+def test_a_link_in_the_place_of_a_lock_or_of_an_unfinished_file_is_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    folder = tmp_path / "c"
+    folder.mkdir()
+    (folder / "sweep.lock").symlink_to(victim)
+    with pytest.raises(InputError, match="cannot be used"), open_journal(folder, FakeTime().wall, quiet):
+        pass
+    (folder / "plan.yaml.part").symlink_to(victim)
+    save_plan(folder, campaign())
+    assert load_plan(folder) == campaign()
+    assert not (folder / "plan.yaml").is_symlink()
+    assert victim.read_text() == "precious"
 
 
 def test_a_plan_that_cannot_be_written(tmp_path: Path) -> None:

@@ -98,6 +98,13 @@ def test_time_spent_in_a_point_is_no_time_left(session: Session) -> None:
     assert left == sorted(left, reverse=True)
 
 
+def test_an_estimate_without_sense_is_not_known(session: Session) -> None:
+    spans = {level.label: [float("nan"), 10**400] for level in PLAN.levels}
+    assert session.run(replace(PLAN, estimate_s={"levels": spans}), FakeBench()).exit_code == 0
+    assert session.views[0].left_high_s is None
+    assert session.views[0].left_low_s == PLAN.idle_gap_s * (len(PLAN.order) - 1)
+
+
 # The endpoint goes away
 
 
@@ -414,14 +421,16 @@ class SearchFake(FakeBench):
     def __init__(self) -> None:
         super().__init__()
         self.tried: list[int] = []
+        self.attempts: list[tuple[int, int]] = []
         self.stop_at: int | None = None
         self.lose_at: dict[int, int] = {}
 
-    def trial(self, concurrency: int, stop: TrialStop, folder: Path, show: Live) -> Trial:
+    def trial(self, concurrency: int, attempt: int, stop: TrialStop, folder: Path, show: Live) -> Trial:
         assert not folder.exists()
         assert stop.requests >= 10 * concurrency
         result(folder)
         self.tried.append(concurrency)
+        self.attempts.append((concurrency, attempt))
         if concurrency == self.stop_at:
             self.stop_at = None
             raise KeyboardInterrupt
@@ -465,6 +474,7 @@ def test_a_search_that_was_stopped_goes_on(session: Session) -> None:
     search(session, bench)
     assert bench.tried[:4] == [4, 8, 16, 16]
     assert session.events("set_aside")[0]["to"] == "attempts/search-c16"
+    assert bench.attempts[:5] == [(4, 1), (8, 1), (16, 1), (16, 2), (32, 1)], "every one has a salt of its own"
 
 
 def test_a_search_on_an_endpoint_that_goes_away(session: Session) -> None:

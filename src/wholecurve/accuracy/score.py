@@ -102,6 +102,8 @@ def read_expected(records: Path, dataset: str) -> dict[int, str]:
         found = {int(row): answer for row, answer in rows.items()}
     except FileNotFoundError:
         raise InputError("the expected answers are not there: nothing can be scored", where=where) from None
+    except OSError as error:
+        raise InputError(f"the expected answers cannot be read: {error.strerror}", where=where) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         found = {}
     if not found or min(found) < 0 or not all(isinstance(answer, str) for answer in found.values()):

@@ -15,7 +15,16 @@ from typing import Any, Final
 from wholecurve.model.errors import InputError, SetupError
 from wholecurve.model.strict_json import dumps_strict
 from wholecurve.run.apart import apart
-from wholecurve.run.derive import ABSENT, ACCURACY, Difference, Recomputed, compared, derive_accuracy, recompute
+from wholecurve.run.derive import (
+    ABSENT,
+    ACCURACY,
+    Difference,
+    Recomputed,
+    compared,
+    derive_accuracy,
+    numbers_in,
+    recompute,
+)
 from wholecurve.run.files import read_object
 
 _Run = tuple[Recomputed, dict[str, Any] | None, list[Difference]]
@@ -165,15 +174,6 @@ def _with_source(path: str, names: Sequence[str]) -> str:
     place = head.removeprefix("points[")
     known = bracket and place != head and place.isdecimal() and int(place) < len(names)
     return f"points[{place}] ({names[int(place)]}){rest}" if known else path
-
-
-def numbers_in(value: object) -> int:
-    """How many numbers a JSON value holds."""
-    if isinstance(value, Mapping):
-        return sum(map(numbers_in, value.values()))
-    if isinstance(value, list | tuple):
-        return sum(map(numbers_in, value))
-    return int(isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _drawn_again(campaign: Any, folder: Path) -> tuple[dict[str, str], bool | None]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from wholecurve.cli.main import printable
 from wholecurve.model.curve import Curve
 from wholecurve.model.errors import InputError
+from wholecurve.model.plain_text import printable
 from wholecurve.results import distinct, find_curves, moved
 
 if TYPE_CHECKING:

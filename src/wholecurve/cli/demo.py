@@ -75,7 +75,8 @@ def command(
         finally:
             progress.close()
     report = (folder / HTML).resolve()
-    print(f"\nThe report, to open in a browser: {report.as_uri()}")
+    if report.is_file():  # a demo that was stopped early has none
+        print(f"\nThe report, to open in a browser: {report.as_uri()}")
     program = as_typed("wholecurve")
     print("\nWhat next:")
     print(f"  {program} pick {folder} --ttft-p90 20ms --interactivity 300      the best point under limits")

@@ -14,7 +14,6 @@ from cyclopts import Parameter
 
 from wholecurve import __version__
 from wholecurve.cli.describe_text import print_description, print_next, print_power
-from wholecurve.cli.main import printable
 from wholecurve.describe import (
     Missing,
     capture,
@@ -27,6 +26,7 @@ from wholecurve.describe import (
     template,
 )
 from wholecurve.model.errors import InputError, MeasureError
+from wholecurve.model.plain_text import printable
 from wholecurve.model.strict_json import dumps_strict
 from wholecurve.power import Provisioned, computed_block, parse_power, provisioned
 from wholecurve.power import template as power_template
@@ -80,7 +80,8 @@ def command(
     _check_inputs(merged, submitted, power)
     _check_targets(out, fill_in, capture_to, power_to, (*merged, *(name for name in (submitted, power) if name)))
     own = read_submitted(_text(submitted, "--with"), submitted, rules) if submitted else {}
-    captures = [read_capture(_read(name, "--merge"), name) for name in merged] or [capture(model_path=model_path)]
+    place = _real(model_path) if model_path else None  # where the files are, not where a link to them is
+    captures = [read_capture(_read(name, "--merge"), name) for name in merged] or [capture(model_path=place)]
     notes: list[str] = []
     served = _served(endpoint, notes.append) if endpoint else {}
     description = merge(captures, own, rules, served=served, say=notes.append)

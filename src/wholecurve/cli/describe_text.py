@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wholecurve.cli.curve_files import folded
-from wholecurve.cli.main import printable
 from wholecurve.describe import Capture, Missing
+from wholecurve.model.plain_text import printable
 from wholecurve.power import Provisioned
 from wholecurve.rules import RuleSet
 

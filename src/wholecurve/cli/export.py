@@ -78,7 +78,8 @@ def _opened(target: Path | None) -> Iterator[IO[str]]:
         yield sys.stdout
         return
     part = target.with_name(target.name + ".part")
-    with part.open("w", encoding="utf-8", newline="") as stream:
+    part.unlink(missing_ok=True)
+    with part.open("x", encoding="utf-8", newline="") as stream:  # a link left under this name is not followed
         yield stream
     part.replace(target)
 

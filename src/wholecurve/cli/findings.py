@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from wholecurve.cli.main import printable
+from wholecurve.model.plain_text import printable
 from wholecurve.run.examination import Finding, Grade
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from wholecurve import __version__
 from wholecurve.model.errors import InputError, MeasureError, WholecurveError
+from wholecurve.model.plain_text import printable
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -143,11 +144,6 @@ def tell(text: str) -> None:
     """A line on stderr; a closed stderr is nobody to tell."""
     with contextlib.suppress(OSError, ValueError):
         print(text, file=sys.stderr, flush=True)
-
-
-def printable(text: str) -> str:
-    """Text of an endpoint for a screen: it must not move the cursor or change colours."""
-    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def build_app(name: str) -> App:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from wholecurve.model.errors import InputError, MeasureError
@@ -14,8 +15,11 @@ def write_named(path: Path, data: bytes) -> None:
         raise InputError(f"wanted an ordinary file, got {path}, which is none", hint="name another file")
     part = path.with_name(path.name + ".part")
     try:
-        part.write_bytes(data)
+        part.unlink(missing_ok=True)
+        with part.open("xb") as file:  # a link that somebody left under this name is not followed
+            file.write(data)
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # such as a folder that is none
+            part.unlink(missing_ok=True)
         raise MeasureError(f"{path} cannot be written: {error.strerror}", hint="name another file") from None

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from wholecurve import __version__
-from wholecurve.cli.main import printable, tell
+from wholecurve.cli.main import tell
 from wholecurve.cli.outputs import write_named
 from wholecurve.model.errors import InputError
+from wholecurve.model.plain_text import printable
 from wholecurve.run.files import read_object
 
 if TYPE_CHECKING:
-    from wholecurve.run.derive import Recomputed
+    from wholecurve.run.derive import Difference, Recomputed
 
 SUMMARY = Path("performance") / "result_summary.json"
 DIFFERENCES_SHOWN = 20
@@ -118,22 +119,27 @@ def recomputed_lines(found: Recomputed, folder: Path) -> Iterator[str]:
         yield f"{figures}: all as stored, digit by digit"
         return
     yield f"{figures}: {wrong:,} value{'s' if wrong != 1 else ''} differ{'s' if wrong == 1 else ''} from what is stored"
-    for one in found.differences[:DIFFERENCES_SHOWN]:
-        yield f"  {one.path}"
-        yield f"    stored  {_value(one.stored)}"
-        yield f"    found   {_value(one.found)}"
-    if wrong > DIFFERENCES_SHOWN:
-        yield f"  {wrong - DIFFERENCES_SHOWN:,} more: see --json"
+    yield from difference_lines(found.differences)
     if found.measured_by != __version__:
         yield f"  measured by version {found.measured_by}, recomputed by {__version__}: a definition may have changed"
 
 
-def _value(value: object) -> str:
+def difference_lines(differences: Sequence[Difference], most: int = VALUE_SHOWN) -> Iterator[str]:
+    """Each difference in three lines, the first DIFFERENCES_SHOWN of many. most: characters of a value."""
+    for one in differences[:DIFFERENCES_SHOWN]:
+        yield f"  {one.path}"
+        yield f"    stored  {_value(one.stored, most)}"
+        yield f"    found   {_value(one.found, most)}"
+    if len(differences) > DIFFERENCES_SHOWN:
+        yield f"  {len(differences) - DIFFERENCES_SHOWN:,} more: see --json"
+
+
+def _value(value: object, most: int) -> str:
     """A JSON value on one line, cut."""
     import orjson
 
     text = orjson.dumps(value).decode() if not isinstance(value, str) else value
-    return text if len(text) <= VALUE_SHOWN else f"{text[: VALUE_SHOWN - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def run_folder(text: str) -> Path:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from wholecurve import __version__
 from wholecurve.cli.campaign_files import print_campaign, read_campaign, write_campaign_files
-from wholecurve.cli.main import printable, tell
+from wholecurve.cli.main import tell
+from wholecurve.cli.report import difference_lines
 from wholecurve.model.errors import InputError
+from wholecurve.model.plain_text import printable
 
 if TYPE_CHECKING:
     from wholecurve.cli.campaign_recompute import CampaignAgain
@@ -20,10 +22,8 @@ if TYPE_CHECKING:
 
 REPORT_SCHEMA: Final = "wholecurve.campaign_report/1"
 RECOMPUTED_SCHEMA: Final = "wholecurve.recomputed_campaign/1"
-SHOWN: Final = 20
-"""Most differences that are listed of one file."""
-
 VALUE_SHOWN: Final = 150
+"""Characters of a value; the lines of a report are long."""
 
 
 def report_campaign(folder: Path, *, html: str | None, png: str | None, as_json: bool) -> int:
@@ -146,12 +146,12 @@ def recomputed_lines(found: CampaignAgain, folder: Path) -> Iterator[str]:
         in_curve = found.curve.by_point.get(run.source)
         more = f" and {in_curve} of the curve" if in_curve else ""
         yield f"{run.source:{width}}  {_told(f'{run.figures:,} figures{more}', run.differences)}"
-        yield from _differences(run.differences)
+        yield from difference_lines(run.differences, VALUE_SHOWN)
     yield f"{'curve.json':{width}}  {_told(f'{found.curve.figures:,} figures', found.curve.differences)}"
-    yield from _differences(found.curve.differences)
+    yield from difference_lines(found.curve.differences, VALUE_SHOWN)
     for name, rows in found.reports.items():
         yield f"{name:{width}}  {_told('made again', rows, 'byte for byte')}"
-        yield from _differences(rows)
+        yield from difference_lines(rows, VALUE_SHOWN)
     if found.picture is not None:
         said = "the same bytes" if found.picture else "other bytes: another drawing, or other fonts on this machine"
         yield f"{'report.png':{width}}  drawn again: {said}"
@@ -163,22 +163,6 @@ def recomputed_lines(found: CampaignAgain, folder: Path) -> Iterator[str]:
 def _told(what: str, differences: tuple[Difference, ...], how: str = "digit by digit") -> str:
     wrong = len(differences)
     return f"{what}: as stored, {how}" if not wrong else f"{what}: {wrong:,} differ{'s' if wrong == 1 else ''}"
-
-
-def _differences(differences: tuple[Difference, ...]) -> Iterator[str]:
-    for one in differences[:SHOWN]:
-        yield f"  {one.path}"
-        yield f"    stored  {_value(one.stored)}"
-        yield f"    found   {_value(one.found)}"
-    if len(differences) > SHOWN:
-        yield f"  {len(differences) - SHOWN:,} more: see --json"
-
-
-def _value(value: object) -> str:
-    import orjson
-
-    text = value if isinstance(value, str) else orjson.dumps(value).decode()
-    return text if len(text) <= VALUE_SHOWN else f"{text[: VALUE_SHOWN - 1]}…"
 
 
 def _verdict(found: CampaignAgain, folder: Path) -> Iterator[str]:

@@ -11,10 +11,11 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from wholecurve.cli.inputs import out_folder, resolved_run
-from wholecurve.cli.main import drop_stdout, printable, tell
+from wholecurve.cli.main import drop_stdout, tell
 from wholecurve.cli.progress import Progress, progress_for
 from wholecurve.config import Resolved, RunFlags
 from wholecurve.model.errors import InterruptedRun, MeasureError
+from wholecurve.model.plain_text import printable
 from wholecurve.run import RunResult, measure
 
 KINDS_SHOWN = 3

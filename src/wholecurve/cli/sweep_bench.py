@@ -90,9 +90,10 @@ class RunBench:
         except ChildEnded as error:
             return PointOutcome(RunState.FAILED, False, (error.message,), exit_code=error.exit_code)
 
-    def trial(self, concurrency: int, stop: TrialStop, folder: Path, show: Live) -> Trial:
+    def trial(self, concurrency: int, attempt: int, stop: TrialStop, folder: Path, show: Live) -> Trial:
         """One short run of the search. InterruptedRun if the user stopped it."""
-        settings = self._loaded(Pattern.CONCURRENCY, concurrency, f"{self.salt_base}/search-c{concurrency}").model_copy(
+        salt = f"{self.salt_base}/search-c{concurrency}/{attempt}"
+        settings = self._loaded(Pattern.CONCURRENCY, concurrency, salt).model_copy(
             update={
                 "stop": self.settings.stop.model_copy(
                     update={

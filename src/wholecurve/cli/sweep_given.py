@@ -11,6 +11,7 @@ import orjson
 from wholecurve.cli.sweep_bench import RunBench
 from wholecurve.config import Settings, SweepFlags
 from wholecurve.model.errors import InputError
+from wholecurve.results.unique_keys import DuplicateKeyError, loads_unique
 from wholecurve.sweep import JOURNAL_FILE
 
 CONFIG_FILE = "config.yaml"
@@ -78,10 +79,12 @@ def checked_power(path: str | None, bench: RunBench, system: bytes | None) -> by
 def _object(path: str, flag: str) -> tuple[bytes, dict[str, Any]]:
     try:
         data = Path(path).read_bytes()
-        found = orjson.loads(data)
+        found = loads_unique(data)  # as strictly as the campaign's files are read again, hours later
     except OSError as error:
         raise InputError(f"{flag}: {path} cannot be read: {error.strerror}") from None
-    except orjson.JSONDecodeError:
+    except DuplicateKeyError as error:
+        raise InputError(f"{flag}: {path}: {error}") from None
+    except ValueError:
         raise InputError(f"{flag}: {path} is not valid JSON") from None
     if not isinstance(found, dict):
         raise InputError(f"{flag}: wanted a JSON object in {path}")

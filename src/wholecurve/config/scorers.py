@@ -5,7 +5,6 @@ Kept apart from them so that a plan can be checked without loading what some sco
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -67,8 +66,8 @@ def bounds_of(name: str, given: Mapping[str, Any]) -> dict[str, float]:
             raise InputError(
                 f"accuracy.least.{key}: wanted a metric of {name} ({', '.join(metrics)})", hint=_near(key, metrics)
             )
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not number or not 0 <= value <= 100:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0 <= value <= 100:  # NaN is neither
             raise InputError(f"accuracy.least.{key}: wanted a number from 0 to 100, got {value!r}")
     return {key: float(value) for key, value in given.items()}
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from wholecurve.describe.capture import CAPTURE_SCHEMA, Capture
 from wholecurve.model.errors import InputError
+from wholecurve.model.plain_text import printable
 from wholecurve.results.unique_keys import DuplicateKeyError, loads_unique
 
 MOST_BYTES: Final = 1 << 20
@@ -86,7 +87,7 @@ def _mapping(value: Any, shape: Mapping[str, Any], place: str, name: str) -> dic
         if key not in shape:
             near = get_close_matches(str(key), shape, n=1)
             raise InputError(
-                f"{place}: unknown key `{_printable(str(key))[:60]}`",
+                f"{place}: unknown key `{printable(str(key))[:60]}`",
                 where=name,
                 hint=f"did you mean `{near[0]}`?" if near else f"known: {', '.join(shape)}",
             )
@@ -103,8 +104,4 @@ def _mapping(value: Any, shape: Mapping[str, Any], place: str, name: str) -> dic
 def _text(value: Any, place: str, name: str) -> str:
     if not isinstance(value, str) or len(value) > MOST_TEXT:
         raise InputError(f"{place}: wanted text of at most {MOST_TEXT} characters", where=name)
-    return _printable(value)
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return printable(value)

@@ -132,7 +132,7 @@ def filesystem(tree: Tree, path: str) -> str | None:
         fields = line.split()
         if len(fields) < 3:
             continue
-        point = re.sub(r"\\(\d{3})", lambda match: chr(int(match[1], 8)), fields[1])
+        point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields[1])
         inside = path == point or path.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= len(best):
             best, kind = point, fields[2]

@@ -118,7 +118,8 @@ def _nodes(
             row = unnamed.pop(0)
         found.append(_node(number, group, {**for_all, **(row or {})}, rules, say))
     for row in [*by_id.values(), *unnamed]:
-        number = row.get(_ID) or len(found) + 1
+        taken = {one[_ID] for one in found}
+        number = row.get(_ID) or next(free for free in range(1, len(taken) + 2) if free not in taken)
         found.append(_node(number, _Group({}, None), {**for_all, **row}, rules, say))
     if not found and for_all:
         found.append(_node(1, _Group({}, None), for_all, rules, say))

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from wholecurve.config.yaml_source import Path, YamlSource, read_yaml
 from wholecurve.model.errors import InputError
+from wholecurve.model.plain_text import printable
 from wholecurve.rules import Level, RuleSet, SystemField
 
 NODES: Final = "node_types"
@@ -127,7 +128,7 @@ def _section(
         if key not in names:
             near = get_close_matches(key, names, n=1, cutoff=0.6)
             hint = f"did you mean `{near[0]}`?" if near else "see the fields of system_desc.json in the rules"
-            faults.add(here, f"unknown key `{_printable(key)[:60]}`", hint)
+            faults.add(here, f"unknown key `{printable(key)[:60]}`", hint)
             continue
         if key in (NODES, ACCELERATORS) or says_nothing(value):
             continue
@@ -167,7 +168,7 @@ def _text(value: Any) -> tuple[str, str]:
         return f"wanted text, got {_shown(value)} (put quotes around it)", ""
     if len(value) > MOST_TEXT:
         return f"wanted at most {MOST_TEXT} characters, got {len(value)}", ""
-    return "", _printable(" ".join(value.split()))
+    return "", printable(" ".join(value.split()))
 
 
 def _whole(value: Any, least: int) -> tuple[str, Any]:
@@ -233,9 +234,5 @@ _OWN: Final[Mapping[str, Callable[[Any, RuleSet], tuple[str, Any]]]] = {
 def _shown(value: Any) -> str:
     if isinstance(value, dict | list):
         return "a section" if isinstance(value, dict) else "a list"
-    text = _printable(repr(value))
+    text = printable(repr(value))
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)

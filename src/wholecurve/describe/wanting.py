@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from wholecurve.describe.submitted import ACCELERATORS, DEGREES, NODES, says_nothing
+from wholecurve.model.plain_text import printable
 from wholecurve.rules import Level, Need, RuleSet, SystemField
 
 LATER: Final[Mapping[str, str]] = {"tps_utilization": "is worked out for each point when the curve is known"}
@@ -156,4 +157,4 @@ def _called(node: Row) -> str:
 
 def _comment(text: str) -> str:
     """Text that stays a comment: on one line."""
-    return " ".join("".join(char if char.isprintable() else "?" for char in text).split())
+    return " ".join(printable(text).split())

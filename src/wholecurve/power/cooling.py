@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
+from wholecurve.model.plain_text import printable
 from wholecurve.power.sourced import PowerFile
-from wholecurve.power.table import Reading, printable, shown
+from wholecurve.power.table import Reading, shown
 from wholecurve.rules import Cooling, PowerRules
 
 _MIXED: Final = "mixed"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wholecurve.power.table import printable
+from wholecurve.model.plain_text import printable
 
 
 @dataclass(frozen=True, slots=True)

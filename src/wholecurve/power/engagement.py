@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from wholecurve.model.errors import InputError
+from wholecurve.model.plain_text import printable
 from wholecurve.power.described import whole
 from wholecurve.power.provision import Provisioned
-from wholecurve.power.table import printable, shown
+from wholecurve.power.table import shown
 
 _FIELDS: Final = {
     "tensor": "tensor_parallel",

@@ -10,7 +10,6 @@ from wholecurve.power.table import Reading, Table
 COMPONENT_SUM: Final = "component_sum"
 PUBLISHED: Final = "published_system"
 SCALING: Final = "node_scaling"
-NO_FABRIC: Final = "none"
 DECLARED_TDP: Final = "declared_tdp"
 BANDWIDTH: Final = "bandwidth_estimate"
 
@@ -22,7 +21,6 @@ COMPUTED_KEYS: Final = (
     "scale_out_switch_power_w",
     "total_system_power_w",
 )
-_DERIVED: Final = ("computed", "provisioned_power_kw", "mlc_estimated_power", "notes")
 
 
 def read_node_sets(data: Any, reading: Reading) -> PowerFile:

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, Final
 
+from wholecurve.model.plain_text import printable
 from wholecurve.power.exact import exact
 from wholecurve.power.problems import Problem
 from wholecurve.power.sourced import SOURCED_KEYS, Sourced
@@ -286,8 +287,3 @@ def shown(value: object) -> str:
         return "a very large number"
     text = printable(repr(value))
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
-
-
-def printable(text: str) -> str:
-    """Text of a file for a screen: it must not move the cursor or change colours."""
-    return "".join(char if char.isprintable() else "?" for char in text)

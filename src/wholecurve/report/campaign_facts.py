@@ -172,16 +172,15 @@ def _load(plan: Mapping[str, Any], plans: Mapping[str, Mapping[str, Any]]) -> It
     yield "seed set", clean(at(plan, "seed_set") or "none of the rules")
     yield "target cohort", clean(at(plan, "target_cohort") or "none stated")
     origin = clean(why) if why else _found(at(plan, "c_max_found"))
-    yield "highest concurrency", f"{known(at(plan, 'c_max'), 'no levels were chosen yet')}, {origin}"
+    chosen = at(plan, "c_max") is not None
+    yield "highest concurrency", known(at(plan, "c_max"), "no levels were chosen yet") + f", {origin}" * chosen
     yield from ((f"level {known(at(one, 'label'))}", known(at(one, "why"))) for one in items(plan, "levels"))
 
 
 def _found(found: object) -> str:
-    return (
-        {True: "found by doubling the load", False: "declared"}.get(found, "origin not stated")
-        if isinstance(found, bool)
-        else "declared"
-    )
+    if not isinstance(found, bool):
+        return "origin not stated"
+    return "found by doubling the load" if found else "declared"
 
 
 def _work(curve: Curve, plan: Mapping[str, Any]) -> Iterator[Pair]:

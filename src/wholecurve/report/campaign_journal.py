@@ -166,6 +166,9 @@ def state_of(
     if last != "finished" and not planned and not measured:
         search = "The search for C_max has not come to its end, so no levels are chosen yet"
         return ("interrupted" if last == "interrupted" else "unfinished"), f"{search}. {goes_on}"
+    if planned and measured and not entries:
+        unknown = "whether the campaign came to its end, and whether all points were measured alike, is not known"
+        return "unfinished", f"There is no journal: {unknown}."
     if last == "finished":
         if not (measured or missing):
             return "empty", f"Nothing was measured. {goes_on}"

@@ -137,9 +137,9 @@ def _accuracy(points: Sequence[PointView]) -> Card:
     value = PASSED if passed == len(scored) else next(word for word in verdicts if word != PASSED)
     if FAILED in verdicts:
         value = FAILED
-    lowest = scored[verdicts.index(value)].scores[0]
+    told = next(one for one in scored[verdicts.index(value)].scores if one.verdict == value)
     note = f"at {passed if value == PASSED else verdicts.count(value)} of {len(scored)} points"
-    return Card("Accuracy", value, "", f"{note}; {lowest.label} {lowest.value}", text)
+    return Card("Accuracy", value, "", f"{note}; {told.label} {told.value}", text)
 
 
 def _knee(knee: Knee | None, rows: Sequence[Row]) -> Card:

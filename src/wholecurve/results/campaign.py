@@ -137,7 +137,7 @@ def _read(
     power = power_of_campaign(path, plan, system)
     wrong.extend(power.wrong)
     again = _runs(path / "repeats", _folders(path / "repeats"), summaries, wrong)
-    model = first.model if first else None
+    model = text(at(plan, "endpoint", "model")) or (first.model if first else None)
     elected = frozenset(str(one.get("label")) for one in mappings(plan, "levels") if one.get("offline") == "elected")
     points = _points(runs, "points", identity, model, power, wrong, elected)
     repeats = by_label(_points(again, "repeats", identity, model, power, wrong))

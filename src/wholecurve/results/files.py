@@ -109,7 +109,8 @@ def write_strict(path: Path, value: object) -> None:
     data = dumps_strict(value)
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as file:
+        part.unlink(missing_ok=True)
+        with part.open("xb") as file:  # a link that somebody left under this name is not followed
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wholecurve.model.errors import InterruptedRun, MeasureError, WholecurveError
+from wholecurve.run.children import exit_words, fork
 from wholecurve.run.live import Live
 
 if TYPE_CHECKING:
@@ -105,11 +106,11 @@ def apart(
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         try:
-            child = os.fork()
-        except OSError as error:
+            child = fork()
+        except MeasureError:
             os.close(reading)
             os.close(writing)
-            raise MeasureError(f"a process could not be started: {error.strerror}") from None
+            raise
         if child == 0:
             os.close(reading)
             _child(work, writing, parent, before)
@@ -133,7 +134,7 @@ def apart(
         raise InterruptedRun("interrupted")
     if outcome is None:
         raise ChildEnded(
-            f"the measuring process ended without a result ({_words(os.waitstatus_to_exitcode(status))})",
+            f"the measuring process ended without a result ({exit_words(os.waitstatus_to_exitcode(status))})",
             where=where,
             hint="What was recorded is kept in its folder.",
         )
@@ -246,7 +247,3 @@ def _listen(reading: int, handlers: Mapping[str, Callable[[Any], None]]) -> tupl
             if name in ("result", "error"):
                 return name, value
             handlers[name](value)
-
-
-def _words(code: int) -> str:
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

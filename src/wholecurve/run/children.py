@@ -29,4 +29,9 @@ def exit_words(code: int) -> str:
     """How a process ended, from its exit code."""
     if code == 0:
         return "clean"
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    if code > 0:
+        return f"exit code {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:  # a real-time signal, which has no name
+        return f"signal {-code}"

@@ -123,12 +123,12 @@ def recompute(folder: Path) -> Recomputed:
     stored: dict[str, Any] = read_object(folder / SUMMARY)
     derived = derive(folder)
     found: dict[str, Any] = orjson.loads(dumps_strict(derived.summary))
-    figures = _numbers(found)
+    figures = numbers_in(found)
     differences = list(compared(stored, found))
     judgement = derive_accuracy(folder, derived.plan)
     if judgement is not None:
         scores: dict[str, Any] = orjson.loads(dumps_strict(judgement.results))
-        figures += _numbers(scores)
+        figures += numbers_in(scores)
         differences += compared(read_object(folder / ACCURACY), scores, ACCURACY.stem)
     return Recomputed(found, figures, tuple(differences), derived.facts.version)
 
@@ -153,11 +153,11 @@ def _under(path: str, key: str) -> str:
     return f"{path}[{orjson.dumps(key, option=orjson.OPT_NON_STR_KEYS).decode()}]"
 
 
-def _numbers(value: object) -> int:
-    """How many numbers a JSON document holds."""
+def numbers_in(value: object) -> int:
+    """How many numbers a JSON value holds."""
     if isinstance(value, Mapping | list):
-        return sum(map(_numbers, value.values() if isinstance(value, Mapping) else value))
-    return isinstance(value, int | float) and not isinstance(value, bool)
+        return sum(map(numbers_in, value.values() if isinstance(value, Mapping) else value))
+    return int(isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def read_plan(folder: Path) -> Plan:

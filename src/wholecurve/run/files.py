@@ -39,7 +39,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as file:
+        part.unlink(missing_ok=True)
+        with part.open("xb") as file:  # a link that somebody left under this name is not followed
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

@@ -147,6 +147,10 @@ class Hold:
 
     def _take(self) -> None:
         """Read what the child said; the last word counts."""
+        assert self._pid is not None
+        code = exit_of(self._pid)  # before reading: what it said last is in the pipe if it has ended
+        if code is not None:
+            self._pid = None
         with contextlib.suppress(BlockingIOError):
             self._unread += os.read(self._pipe, PIPE_BYTES)
         *lines, self._unread = self._unread.split(b"\n")
@@ -156,10 +160,7 @@ class Hold:
             if self._last.settled:
                 self._let_go()
                 return
-        assert self._pid is not None
-        code = exit_of(self._pid)
         if code is not None:
-            self._pid = None
             self._go_blind(f"the process that looks ended: {exit_words(code)}")
 
     def _go_blind(self, why: str) -> None:

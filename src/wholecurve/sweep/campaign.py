@@ -57,8 +57,8 @@ class CampaignPlan:
         labels = [level.label for level in self.levels]
         if not labels or len(set(labels)) != len(labels):
             raise InputError(f"wanted levels, each once, got {', '.join(labels) or 'none'}")
-        wanted = {Slot(label, repeat) for label in labels for repeat in range(1, self.repeats + 1)}
-        if len(self.order) != len(wanted) or set(self.order) != wanted:
+        fits = len(self.order) == len(labels) * self.repeats  # first: a file may ask for a billion repeats
+        if not fits or set(self.order) != {Slot(one, n) for one in labels for n in range(1, self.repeats + 1)}:
             raise InputError("wanted every level and repeat once in the order, got " + ", ".join(map(str, self.order)))
 
     def level(self, label: str) -> Level:

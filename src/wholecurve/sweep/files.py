@@ -21,7 +21,8 @@ def write_whole(path: Path, data: bytes) -> None:
     """Under a temporary name, synced, then renamed. Raises MeasureError with the system's reason."""
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as file:
+        part.unlink(missing_ok=True)
+        with part.open("xb") as file:  # a link that somebody left under this name is not followed
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -64,7 +65,8 @@ def only_one(folder: Path) -> Iterator[None]:
     sweep for a moment holds nothing.
     """
     try:
-        descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # No link is followed: what it leads to would be emptied.
+        descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError as error:
         raise InputError(f"{folder.name} cannot be used: {error.strerror}") from None
     try:

@@ -25,9 +25,10 @@ class SearchBench(Protocol):
     def probe(self) -> Facts:
         """SetupError when the endpoint does not answer."""
 
-    def trial(self, concurrency: int, stop: TrialStop, folder: Path, show: Live) -> Trial:
-        """A short run into a folder that does not exist yet. SetupError when the endpoint went away, InterruptedRun
-        when the user stopped it, MeasureError and OSError when files cannot be written."""
+    def trial(self, concurrency: int, attempt: int, stop: TrialStop, folder: Path, show: Live) -> Trial:
+        """A short run into a folder that does not exist yet. attempt: from 1; it makes the salt another one, so that
+        no trial meets prompts that an earlier one left in a cache. SetupError when the endpoint went away,
+        InterruptedRun when the user stopped it, MeasureError and OSError when files cannot be written."""
 
 
 def trials_of(entries: Sequence[Entry]) -> tuple[Trial, ...]:
@@ -74,7 +75,8 @@ def run_search(
         stop = trial_stop(step, trials, least_s=least_s, longest_s=longest_s)
         around.say(f"search: {step} in flight; {stop.why}")
         place = _place(folder, name, journal, LOST if step in lost else "the trial was cut off")
-        trial = _try(bench, step, stop, place, lambda live: view("searching C_max", name, live))  # noqa: B023
+        attempt = 1 + sum(one["event"] == "set_aside" and one.get("label") == name for one in journal.entries)
+        trial = _try(bench, step, attempt, stop, place, lambda live: view("searching C_max", name, live))  # noqa: B023
         made += 1
         if trial.invalid and step not in lost and (trial.endpoint_lost or not watch.there()):
             # What an endpoint did that went away says nothing of the level, unless the level is what it cannot bear.
@@ -104,9 +106,9 @@ def _place(folder: Path, name: str, journal: Journal, why: str) -> Path:
     return place
 
 
-def _try(bench: SearchBench, concurrency: int, stop: TrialStop, place: Path, live: Live) -> Trial:
+def _try(bench: SearchBench, concurrency: int, attempt: int, stop: TrialStop, place: Path, live: Live) -> Trial:
     try:
-        return bench.trial(concurrency, stop, place, live)
+        return bench.trial(concurrency, attempt, stop, place, live)
     except SetupError as error:
         return Trial(concurrency, None, invalid=(error.message,))
     except (InterruptedRun, KeyboardInterrupt):

@@ -13,8 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
+from typing import Final
 
 from wholecurve.model.errors import InputError
+
+MOST_TEXT: Final = 40
+"""Characters of a slot; no label and no number of repeats comes near it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,7 +40,8 @@ class Slot:
 def slot_of(text: str) -> Slot:
     """A slot as the plan writes it: `r16`, or `r16-2` for its second run. InputError for anything else."""
     label, dash, repeat = text.partition("-")
-    if not label.isalnum() or not label.isascii() or (dash and not (repeat.isdecimal() and int(repeat) > 1)):
+    known = label.isalnum() and text.isascii() and len(text) <= MOST_TEXT
+    if not known or (dash and not (repeat.isdecimal() and int(repeat) > 1)):
         raise InputError(f"wanted a point such as r16 or r16-2, got {text[:60]!r}")
     return Slot(label, int(repeat) if dash else 1)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from wholecurve.model.units import show_duration
 from wholecurve.sweep.campaign import CampaignPlan
@@ -11,6 +11,9 @@ from wholecurve.sweep.order import Slot
 from wholecurve.sweep.state import SlotState, Standing
 
 Measured = tuple[int, float | None, float | None]
+
+MOST: Final = 1e15
+"""Of a number in a plan or a journal that can be meant; in ns more than a week."""
 
 
 def time_left(
@@ -61,4 +64,5 @@ def figures_words(figures: Mapping[str, Any]) -> str:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST  # NaN is not
+    return float(value) if known else None

@@ -239,13 +239,6 @@ def trial_stop(
     return TrialStop(max(waves * concurrency, waves), seconds, longest_s, why)
 
 
-def _expected_s(concurrency: int, seen: Trial) -> float:
-    """The slowest answers to expect at a level, from those at another one."""
-    if seen.latency_p90_ns is None:
-        return 0.0
-    return seen.latency_p90_ns * max(1.0, concurrency / seen.concurrency) / NS_PER_S
-
-
 def _slowest_s(concurrency: int, trials: Sequence[Trial]) -> float:
     """P90 of the latency to expect at a level, from the nearest lower trial, else the nearest one; 0.0 without any."""
     known = [one for one in trials if one.latency_p90_ns]
