@@ -292,7 +292,7 @@ def test_the_report_says_how_the_load_was_made(campaign: Path, capsys: pytest.Ca
     text = " ".join((campaign / "report.txt").read_text().split())
     assert "extended by 3.70 s" in text
     assert "every request of the performance phase is salted with 64 bits from seed set demo" in text
-    assert re.search(r"made from the words demo-[\d-]+/r1/1, and 1 more", text)
+    assert re.search(r"made from the words demo-[\d-]+/[\dTZ:.-]+/r1/1, and 1 more", text)
     assert "accuracy phase unsalted" in text
     assert "every point none: no warm-up request was sent" in text
     assert "known exact_match 100 of 100, passed, bound 50 (16 rows)" in text

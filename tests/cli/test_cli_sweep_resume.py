@@ -26,7 +26,9 @@ def stopped(tmp_path_factory: pytest.TempPathFactory, server: Endpoint) -> Place
     """A sweep of two points that was killed after the first."""
     place = Place(tmp_path_factory.mktemp("stopped"))
     shutil.copytree(TOKENIZER, place.folder / "tokenizer")
-    child = place.begin(*flags(server.url, "--tokenizer", "tokenizer", "--idle-gap", "5s", points=TWO))
+    child = place.begin(
+        *flags(server.url, "--tokenizer", "tokenizer", "--seed-set", "demo", "--idle-gap", "5s", points=TWO)
+    )
     place.wait_for("point_ended")
     child.kill()
     end(child)
@@ -108,7 +110,7 @@ def test_what_may_differ(place: Place) -> None:
     assert missing.errors() == [
         "error: this sweep needs the file rows.jsonl (dataset.path), which is not there",
         "  go on from the folder where the sweep was started, or say where the file is now: --dataset PATH "
-        "(its content is compared, not its place)",
+        "(its content is compared, not its place), or set WHOLECURVE_FILES to the folder of all of them",
     ]
     more = ["--dataset", "../moved.jsonl", "--tokenizer", "../tokenizer", "--workers", "1", "--wait-endpoint", "5s"]
     before = place.stamps()

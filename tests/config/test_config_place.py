@@ -253,7 +253,7 @@ def test_accuracy_follows_the_measurement_unsalted(prompts: Path, tmp_path: Path
     (tmp_path / "questions.jsonl").write_text('{"prompt": "1+1?", "answer": "2"}\n{"prompt": "2+2?", "answer": "4"}\n')
     made = placed(SCORED + "warmup: {requests: 2}\n")
     assert [phase.kind for phase in made.plan.phases] == [PhaseKind.WARMUP, PhaseKind.PERFORMANCE, PhaseKind.ACCURACY]
-    assert [phase.salt for phase in made.plan.phases] == ["warmup-42", "w", None]
+    assert [phase.salt for phase in made.plan.phases] == ["w/warmup", "w", None]
     assert made.plan.accuracy is not None
     assert made.expected == {made.plan.accuracy.dataset: {0: "2", 1: "4"}}
     assert made.plan.phases[2].concurrency == 4

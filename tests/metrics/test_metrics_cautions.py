@@ -57,8 +57,8 @@ def test_wrm_1_a_salted_run_is_not_told_to_salt() -> None:
     assert plain.endswith("other prompts or a --salt of its own for each run avoid it")
     assert own == (
         "40.0 % of the prompt tokens came from the endpoint's prompt cache: requests are salted, so that is what "
-        "stands before the salt in all of them (template, system prompt); compare only with runs that had the same "
-        "share"
+        "stands before the salt in all of them (template, system prompt), or an earlier run had the same salt; compare "
+        "only with runs that had the same share"
     )
 
 

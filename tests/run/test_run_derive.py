@@ -287,3 +287,32 @@ def test_a_run_killed_while_it_wrote_results_is_as_complete_as_it_was(run: Path)
     assert (result.state, told) == (RunState.COMPLETE, ["finishing else"])
     assert summary_of(run) == stored
     assert not recompute(run).differences
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "path"),
+    [
+        ("point.yaml", "requests_completed: 5", "requests_completed: 4", "point.warmup.requests_completed"),
+        ("metrics/final_snapshot.json", '"state": "complete"', '"state": "failed"', "final_snapshot.state"),
+        ("sample_idx_map.json", "-1-0\": ", "-1-0\": 9", "sample_idx_map.performance"),
+    ],
+)  # fmt: skip
+def test_files_beside_the_summary_are_held_to_the_records_too(
+    run: Path, tmp_path: Path, file: str, before: str, after: str, path: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    assert recompute(copy).differences == ()
+    text = (copy / file).read_text()
+    assert before in text
+    (copy / file).write_text(text.replace(before, after, 1))
+    (difference,) = recompute(copy).differences
+    assert difference.path.startswith(path)
+
+
+def test_what_the_submitter_says_in_point_yaml_is_his(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    with (copy / "point.yaml").open("a") as file:
+        file.write("division: Standardized\nmodel_precision: fp8\n")
+    assert recompute(copy).differences == ()

@@ -166,7 +166,7 @@ class Sweep:
         asked = self.flags.out or bench.settings.output.dir
         name = safe_name(bench.settings.name or f"{bench.plan.endpoint.model}-curve")
         folder = new_folder(asked, RESULTS / name)
-        write_atomically(folder / CONFIG_FILE, dump_settings(bench.settings).encode())
+        write_atomically(folder / CONFIG_FILE, dump_settings(bench.resolved_settings).encode())
         self.progress.say(f"campaign: {folder}/")
         return folder
 
@@ -184,6 +184,7 @@ class Sweep:
                 self.progress.say("the sweep was stopped before its levels were chosen; that comes now")
         else:
             begin(journal, conditions, tool=TOOL)
+        bench.campaign = next(str(entry["at"]) for entry in journal.entries if entry["event"] == "created")
         for name, data in descriptions.items():
             if data is not None:
                 write_atomically(folder / name, data)

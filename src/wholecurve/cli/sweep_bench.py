@@ -42,9 +42,9 @@ class Curve:
 class RunBench:
     """`Bench` and `SearchBench` of a sweep. `curve` is set once the levels are known.
 
-    begun: the sweep has a model list to compare with, so that a model that is gone is a change of the endpoint rather
-    than an endpoint that is not there. stopping: told when the user ends a run. breakable: around what the user's
-    signal may break off.
+    campaign: when it began, by its journal. begun: the sweep has a model list to compare with, so that a model that is
+    gone is a change of the endpoint rather than an endpoint that is not there. stopping: told when the user ends a
+    run. breakable: around what the user's signal may break off.
     """
 
     settings: Settings
@@ -57,6 +57,7 @@ class RunBench:
     warnings: tuple[str, ...] = ()
     curve: Curve | None = None
     begun: bool = False
+    campaign: str = ""
     stopping: Callable[[], None] = lambda: None
     breakable: Callable[[], AbstractContextManager[None]] = nullcontext
     _known: dict[str, Any] = field(default_factory=dict)
@@ -119,12 +120,15 @@ class RunBench:
 
     @property
     def salt_base(self) -> str:
-        """What every salt's word of this sweep begins with: the seed set's name and seeds, or the seed of the order."""
+        """What every salt's word of this sweep begins with: the seed set's name and seeds, or the seed of the order.
+
+        And when the campaign began: a second sweep with the same seeds must not find its prompts in a cache (WRM-1).
+        """
         chosen = self.settings.rules.seed_set
         if chosen is None:
-            return f"seed-{self.settings.seeds.order}"
+            return f"seed-{self.settings.seeds.order}/{self.campaign}"
         found = self.rules.seeds.sets[chosen]
-        return "-".join([chosen, *(str(getattr(found, name)) for name in self.rules.seeds.names)])
+        return "-".join([chosen, *(str(getattr(found, name)) for name in self.rules.seeds.names)]) + f"/{self.campaign}"
 
     def resolved(self, level: Level, salt_word: str, accuracy: bool) -> Resolved:
         """The run of a level: its load, the shortest it may last, and how far it may be extended."""

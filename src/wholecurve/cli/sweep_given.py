@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from wholecurve.cli.sweep_bench import RunBench
-from wholecurve.config import Settings, SweepFlags
+from wholecurve.config import FILES_VARIABLE, Settings, SweepFlags
 from wholecurve.model.errors import InputError
 from wholecurve.results.unique_keys import DuplicateKeyError, loads_unique
 from wholecurve.sweep import JOURNAL_FILE
@@ -42,7 +42,7 @@ def resumed_files(settings: Settings) -> None:
             raise InputError(
                 f"this sweep needs the file {path} ({key}), which is not there",
                 hint=f"go on from the folder where the sweep was started, or say where the file is now: {flag} PATH "
-                "(its content is compared, not its place)",
+                f"(its content is compared, not its place), or set {FILES_VARIABLE} to the folder of all of them",
             )
 
 

@@ -1,6 +1,6 @@
 """Configuration: flags and files to settings, settings to a frozen plan, and back to YAML without secrets."""
 
-from wholecurve.config.dump import dump_settings
+from wholecurve.config.dump import FILES_VARIABLE, dump_settings
 from wholecurve.config.files import ConfigFile, parse_config, read_config
 from wholecurve.config.flags import (
     COMMAND_FLAGS,
@@ -23,6 +23,7 @@ from wholecurve.config.yaml_source import read_yaml
 
 __all__ = [
     "COMMAND_FLAGS",
+    "FILES_VARIABLE",
     "FLAGS",
     "FLAG_OF",
     "ConfigFile",

@@ -81,6 +81,14 @@ def _made(asked: SyntheticSettings, tokenizer: LoadedTokenizer | None, say: Say 
     ).dataset
 
 
+def warmup_word(settings: Settings) -> str:
+    """What the salt of the warm-up is made of: the measured phase's word, if that has one, else the warm-up's seed.
+
+    With the measured word every point of a sweep, and every sweep, warms up with prompts of its own.
+    """
+    return f"warmup-{settings.seeds.warmup}" if settings.load.salt is None else f"{settings.load.salt}/warmup"
+
+
 def warmup_rows(
     settings: Settings,
     measured: Loaded,
@@ -111,4 +119,4 @@ def warmup_rows(
         "warmup.salt: false (--no-salt-warmup)"
     )
     ids = check_salt(loaded.samples, tokenizer, remedy)
-    return WarmupRows(plan, loaded.samples, f"warmup-{settings.seeds.warmup}", ids)
+    return WarmupRows(plan, loaded.samples, warmup_word(settings), ids)

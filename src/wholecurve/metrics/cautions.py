@@ -21,8 +21,8 @@ _KNOWN_PROMPTS: Final[str] = (
     "compare only with runs that had the same share; other prompts or a --salt of its own for each run avoid it"
 )
 _SHARED_START: Final[str] = (
-    "requests are salted, so that is what stands before the salt in all of them (template, system prompt); compare "
-    "only with runs that had the same share"
+    "requests are salted, so that is what stands before the salt in all of them (template, system prompt), or an "
+    "earlier run had the same salt; compare only with runs that had the same share"
 )
 
 

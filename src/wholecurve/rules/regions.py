@@ -137,5 +137,5 @@ def _check_bounds(c_max: int, c_min: int, rules: RegionRules) -> None:
     if c_max <= rules.c_max_above:
         raise InputError(
             f"wanted a declared highest concurrency above {rules.c_max_above}, got {c_max}",
-            hint="regions cannot be computed for a smaller range",
+            hint="regions cannot be computed for a smaller range: declare a higher C_max, or measure points with `run`",
         )

@@ -19,6 +19,7 @@ from wholecurve.model.errors import InputError
 from wholecurve.model.plan import PhaseKind, Plan, plan_from_json
 from wholecurve.model.strict_json import dumps_strict
 from wholecurve.records.read import read_columns
+from wholecurve.run.beside import figures_beside, stored_beside
 from wholecurve.run.facts import DAMAGED, FACTS_FILE, RunFacts, facts_from_json
 from wholecurve.run.figures import phase_summary
 from wholecurve.run.files import CLOCK_SCHEMA, read_object
@@ -130,6 +131,9 @@ def recompute(folder: Path) -> Recomputed:
         scores: dict[str, Any] = orjson.loads(dumps_strict(judgement.results))
         figures += numbers_in(scores)
         differences += compared(read_object(folder / ACCURACY), scores, ACCURACY.stem)
+    for name, beside in figures_beside(derived.plan, derived.clock, derived.columns, found).items():
+        figures += numbers_in(beside)
+        differences += compared(stored_beside(folder, name), beside, name.stem)
     return Recomputed(found, figures, tuple(differences), derived.facts.version)
 
 

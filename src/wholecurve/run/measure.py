@@ -6,13 +6,13 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wholecurve import __version__
 from wholecurve.accuracy import EXPECTED_FILE, check_expected, write_expected
 from wholecurve.config import Resolved, dump_settings
 from wholecurve.model.errors import InputError, InterruptedRun, MeasureError
-from wholecurve.model.plan import PhaseKind, Plan, plan_from_json
+from wholecurve.model.plan import Plan, plan_from_json
 from wholecurve.model.record import RunState
 from wholecurve.model.strict_json import dumps_strict
 from wholecurve.records import journal_files
@@ -33,9 +33,6 @@ from wholecurve.run.live import Live
 from wholecurve.run.outgoing import Outgoing
 from wholecurve.run.preflight import Preflight, check_limits
 from wholecurve.run.supervise import LoadResult, Supervisor
-
-if TYPE_CHECKING:
-    from wholecurve.run.derive import Derived
 
 Say = Callable[[str], None]
 
@@ -165,6 +162,7 @@ def _complete_clock(out: Path, told: Sequence[Mapping[str, Any]]) -> int:
 def _write_results(out: Path) -> RunResult:
     """Every file that is made of the records, then the journals go. The figures are those of `derive`, no others."""
     from wholecurve.report import report_html, report_text
+    from wholecurve.run.beside import sample_map
     from wholecurve.run.derive import derive, derive_accuracy
     from wholecurve.run.point_file import point_yaml
 
@@ -173,7 +171,7 @@ def _write_results(out: Path) -> RunResult:
     plan, summary = found.plan, found.summary
     write_atomically(out / "performance" / "result_summary.json", dumps_strict(summary))
     write_atomically(out / "metrics" / "final_snapshot.json", dumps_strict(final_snapshot(summary, monotonic_ns())))
-    write_atomically(out / "sample_idx_map.json", dumps_strict(_sample_map(found)))
+    write_atomically(out / "sample_idx_map.json", dumps_strict(sample_map(plan, found.clock, found.columns)))
     write_atomically(out / "system_desc.json", dumps_strict(system_description(plan, found.clock)))
     write_atomically(out / "point.yaml", point_yaml(plan, summary).encode())
     extra = {"plan": plan.to_json(), "clock": found.clock, "request": found.facts.request}
@@ -195,15 +193,6 @@ def _by_address(facts: Sequence[Mapping[str, Any]], count: int) -> list[int]:
     for fact in facts:
         last[fact["worker"]] = fact["requests_by_address"]
     return [sum(counts[place] for counts in last.values()) for place in range(count)]
-
-
-def _sample_map(found: Derived) -> dict[str, dict[str, int]]:
-    """Request id to data-set row of the measured phase, as in the reference client's sample_idx_map.json."""
-    prefix, columns = found.clock.get("request_id_prefix") or "", found.columns
-    number = next(n for n, phase in enumerate(found.plan.phases) if phase.kind is PhaseKind.PERFORMANCE)
-    rows = zip(columns["index"].tolist(), columns["sample"].tolist(), strict=True)
-    name = found.plan.phases[number].name
-    return {name: {f"{prefix}-{number}-{index}": sample for index, sample in rows if sample >= 0}}
 
 
 def recover_run(folder: Path, say: Say) -> RunResult:
