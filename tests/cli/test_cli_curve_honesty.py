@@ -86,6 +86,13 @@ def test_a_winner_that_was_not_steady_says_so(
     assert (words is None) == ("stead" not in out)
 
 
+def test_a_winner_whose_window_was_too_short_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    one = unsteady(point(WHO, 8, 80, 80, 640), "STEADY STATE")
+    assert "whole run" not in said(capsys, "pick", put("a", one))
+    short = replace(one, notes=("figures over the whole run: the steady window spans 5 s of issue time, wanted 6 s",))
+    assert "steady window too short: whole run" in said(capsys, "pick", put("b", short))
+
+
 def test_what_all_curves_are_of_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     who = named("Alpha", data_set_hash="0123456789abcdef" * 4, division=None)
     out = said(capsys, "pick", put("a", *RISING, who=who))

@@ -240,17 +240,29 @@ def test_a_sweep_killed_at_another_moment(moment: str, place: Place, server: End
 
 
 @pytest.mark.slow
-def test_the_measuring_process_alone_is_killed(place: Place, server: Endpoint) -> None:
+def test_the_measuring_process_alone_is_killed(place: Place) -> None:
     """As the kernel does when memory is short: the point is made once more, and said."""
-    child = place.begin(*flags(server.url, points=TWO))
-    place.wait_for_load(1)
-    measuring = int(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()[0])
-    os.kill(measuring, signal.SIGKILL)
-    done = end(child)
-    assert done.code == 0, done.err
+    with endpoint(speed=0.5) as server:  # longer answers: a client that is held up for a moment is not the limit
+        child = place.begin(*flags(server.url, points=TWO))
+        killed_one = place.wait_for_load(1).relative_to(place.out).as_posix()
+        measuring = int(Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()[0])
+        os.kill(measuring, signal.SIGKILL)
+        done = end(child)
+        assert any("ended without a result (signal SIGKILL)" in line for line in done.errors())
+        held_up = held_up_points(place)
+        assert done.code == (4 if held_up - place.valid().keys() else 0), done.err
+        if done.code:
+            assert place.resume().code == 0
     complete(place, "points/r2", "points/r5")
-    assert any("ended without a result (signal SIGKILL)" in line for line in done.errors())
-    assert sorted(place.valid().values()) == [1, 2]
+    attempts = place.valid()
+    assert attempts.pop(killed_one) == 2 or killed_one in held_up
+    assert [*attempts.values()] == [1] or attempts.keys() <= held_up
+
+
+def held_up_points(place: Place) -> set[str]:
+    """Folders of points of which the sweep said that this machine, busy with other work, was the limit."""
+    ended = place.events("point_ended")
+    return {one["folder"] for one in ended if any(why.startswith("client-limited") for why in one["invalid"])}
 
 
 # The user stops it

@@ -149,3 +149,11 @@ def test_a_strained_client_and_an_unsteady_point_are_told() -> None:
         accept(curve(shaky), curve((1,)), "independent").cautions,
     ):
         assert cautions[-2:] == ("b/r1: the client was strained.", "b/r1: not steady, drifting up.")
+
+
+def test_a_point_that_fell_back_to_the_whole_run_is_told() -> None:
+    note = "figures over the whole run: the steady window spans 5 s of issue time, wanted 6 s: run longer"
+    for verdict, count in (("STEADY STATE", 1), ("not found", 0), (None, 0)):
+        short = replace(point(1, source="b/r1"), notes=(note,))
+        short = replace(short, provenance=replace(short.provenance, steady_verdict=verdict))
+        assert compare(curve((1,)), curve(short)).cautions.count(f"b/r1: {note}.") == count

@@ -11,9 +11,10 @@ from report_build import HOSTILE
 from test_campaign_html import safe
 from test_campaign_text import printed
 
-from wholecurve.model.point import Provenance
+from wholecurve.model.point import Figure, Provenance
 from wholecurve.model.record import RunState
 from wholecurve.report import CampaignView, campaign_html, campaign_text
+from wholecurve.report.campaign_table import HEADS, table_rows
 
 MS = 1_000_000
 
@@ -173,6 +174,43 @@ def test_offline_below_the_curve_is_no_ceiling() -> None:
     (card,) = [one for one in view.cards if one.label.startswith("Offline")]
     assert (card.label, card.note) == ("Offline", "a dedicated run, below the best level")
     assert not warned(made((1, 4)).view(), "Offline")
+
+
+def test_offline_below_the_curve_within_the_intervals_is_no_warning() -> None:
+    best = max(point_at(level).figure("system_tps").value or 0 for level in (1, 4))
+    for reach, count in ((best, 0), (best * 0.95, 1)):  # the interval of the best level begins at 0.96 of it
+        made_up = made((1, 4), offline=False)
+        below = offline_at(best * 0.9)
+        figure = Figure(best * 0.9, low=best * 0.8, high=reach)
+        made_up.points.append(replace(below, figures={**below.figures, "system_tps": figure}))
+        assert len(warned(made_up.view(), "Offline")) == count
+
+
+def test_a_fallback_to_the_whole_run_does_not_read_as_steady() -> None:
+    made_up = made((1, 4), offline=False)
+    made_up.summaries["r4"] = {
+        **summary_at(4), "official": {"basis": "total"},
+        "steady_state": {"status": "insufficient_duration", "verdict": "STEADY STATE", "reason": "run longer"},
+    }  # fmt: skip
+    by_key = {head.key: place for place, head in enumerate(HEADS)}
+    assert [row.cells[by_key["steady"]] for row in table_rows(made_up.view())] == ["steady", "steady, short"]
+
+
+def test_strained_clients_are_one_warning_for_each_kind_of_reason() -> None:
+    made_up = made((1, 4, 16), offline=False)
+    for place, (level, shares) in enumerate({1: (0.047,), 4: (0.055, 0.9), 16: (0.024,)}.items()):
+        made_up.points[place] = point_at(
+            level, provenance=Provenance(f"points/r{level}", RunState.COMPLETE, "reference", "strained", None)
+        )
+        reasons = [
+            {"code": code, "figure": figure, "limit": limit, "sentence": f"{code} was {figure}"}
+            for figure, (code, limit) in zip(shares, (("refill", 0.02), ("cpu", 0.8)), strict=False)
+        ]
+        made_up.summaries[f"r{level}"] = {**summary_at(level), "health": {"verdict": "strained", "reasons": reasons}}
+    near = "the client was near a limit of its own"
+    assert [said for _, said in warned(made_up.view(), "client strained")] == [
+        f"Concurrency 1, 4 and 16: {near} (at worst: refill was 0.055).", f"Concurrency 4: {near} (cpu was 0.9).",
+    ]  # fmt: skip
 
 
 def test_notes_of_the_plan_and_differences_between_points_are_warnings() -> None:

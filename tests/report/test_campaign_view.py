@@ -80,16 +80,21 @@ def test_the_knee_is_the_point_farthest_above_the_straight_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "levels",
-    [[], [(1, 5.0)], [(1, 5.0), (9, 50.0)], [(1, 10.0), (2, 20.0), (3, 30.0)], [(1, 9.0), (2, 5.0), (3, 4.0)],
-     [(1, None), (2, None), (4, None)]],
+    ("levels", "why"),
+    [([], "no level was measured"), ([(1, 5.0)], "fewer than three levels"),
+     ([(1, 5.0), (9, 50.0)], "fewer than three levels"),
+     ([(1, 10.0), (2, 20.0), (3, 30.0)], "no level lies clearly above a straight line"),
+     ([(1, 9.0), (2, 5.0), (3, 4.0)], "fewer than three levels up to the highest throughput, at concurrency 1"),
+     ([(1, None), (2, None), (4, None)], "no level was measured")],
 )  # fmt: skip
-def test_a_curve_without_a_bend_has_no_knee(levels: list[tuple[int, float | None]]) -> None:
+def test_a_curve_without_a_bend_has_no_knee(levels: list[tuple[int, float | None]], why: str) -> None:
     made_up = made([level for level, _ in levels] or (1,), offline=False)
     made_up.points = [with_figures(level, tps) for level, tps in levels]
     view = made_up.view()
     assert knee_of(view.rows) is None
     assert card(view, "Knee")[0] == "none"
+    (said,) = [one.note for one in view.cards if one.label == "Knee"]
+    assert said.startswith(why)
 
 
 def test_falling_throughput_is_named_with_its_share() -> None:

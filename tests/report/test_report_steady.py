@@ -112,6 +112,14 @@ def test_the_verdict_and_what_it_means(summary: dict[str, Any], headline: str, m
     assert f"Steady state: {headline}" in text or (summary is RISING and "no steady window: no plateau" in text)
 
 
+def test_two_levels_say_which_of_them_is_reported() -> None:
+    first, both = "The first level is reported", "over the whole run, both levels included"
+    over = {basis: STEP | {"steady_state": STEP["steady_state"] | {"basis": basis}} for basis in ("window", "total")}
+    for text_of in (lambda one: one_line(report_text(one)), page_text):
+        assert (first in text_of(over["window"]), both in text_of(over["window"])) == (True, False)
+        assert (first in text_of(over["total"]), both in text_of(over["total"])) == (False, True)
+
+
 def test_the_window_is_placed_and_the_basis_explained() -> None:
     window = SUMMARY["steady_state"]["window"]
     place = f"super-passes {window['super_pass_start']} to {window['super_pass_end']}, {window['requests']} requests"

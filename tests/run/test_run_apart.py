@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from wholecurve.model.errors import InputError, InterruptedRun, MeasureError
+from wholecurve.model.errors import InputError, MeasureError
 from wholecurve.run.apart import ENDING, Send, apart
 
 
@@ -66,47 +67,113 @@ def test_the_callers_memory_is_not_touched() -> None:
     assert kept == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+SIGNALLED = """
+import json, os, signal, sys, threading, time
+from wholecurve.model.errors import InterruptedRun
+from wholecurve.run.apart import ENDING, apart
+
+number, times, how, idle = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+for _ in range(idle):
+    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+told, groups, ends = [], [], []
+
+def work(send):
+    if how == "patient":
+        signal.signal(number, lambda _number, _frame: None)
+    elif how == "speechless":
+        signal.signal(number, signal.SIG_DFL)
+    elif how == "plain":
+        send("group", os.getpgrp())
+    os.kill(os.getppid(), number)
+    time.sleep(0.3 if how == "patient" else 30)
+    return "whole"
+
+before = [signal.getsignal(one) for one in ENDING]
+for _ in range(times):
+    try:
+        ends.append(apart(work, {"group": groups.append}, "r1", lambda: told.append(1)))
+    except InterruptedRun:
+        ends.append("interrupted")
+print(json.dumps({
+    "told": len(told),
+    "ends": ends,
+    "own_group": os.getpgrp() not in groups,
+    "as_before": [signal.getsignal(one) for one in ENDING] == before,
+    "blocked": len(signal.pthread_sigmask(signal.SIG_BLOCK, []) & set(ENDING)),
+}))
+"""
+
+
+def signalled(number: int, how: str, times: int = 1, idle: int = 0) -> dict[str, object]:
+    """A caller in a process of its own, whose child sends it a signal every time: what came of it."""
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, str(int(number)), str(times), how, str(idle)],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 0, (done.returncode, done.stderr.decode())
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def after(*ends: str) -> dict[str, object]:
+    """What a caller should say: every signal told once, and nothing of its own changed."""
+    return {"told": len(ends), "ends": [*ends], "own_group": True, "as_before": True, "blocked": 0}
+
+
+@pytest.mark.parametrize("number", ENDING)
 def test_a_signal_to_the_caller_alone_is_an_interrupt_in_the_child(number: int) -> None:
     """The terminal's Ctrl-C comes the same way: the child is a group of its own, and hears everything once."""
-    told: list[int] = []
-
-    def work(send: Send) -> None:
-        send("group", os.getpgrp())
-        os.kill(os.getppid(), number)
-        time.sleep(30)
-
-    groups: list[int] = []
-    before = [signal.getsignal(one) for one in ENDING]
-    with pytest.raises(InterruptedRun):
-        apart(work, {"group": groups.append}, "r1", lambda: told.append(1))
-    assert told == [1]
-    assert groups != [os.getpgrp()]
-    assert [signal.getsignal(one) for one in ENDING] == before
-    assert not signal.pthread_sigmask(signal.SIG_BLOCK, []) & set(ENDING)
+    assert signalled(number, "plain") == after("interrupted")
 
 
 def test_a_child_that_finishes_in_spite_of_a_signal_has_its_result() -> None:
-    told: list[int] = []
-
-    def work(_send: Send) -> str:
-        signal.signal(signal.SIGINT, lambda _number, _frame: None)
-        os.kill(os.getppid(), signal.SIGINT)
-        time.sleep(0.3)
-        return "whole"
-
-    assert apart(work, {}, "r1", lambda: told.append(1)) == "whole"
-    assert told == [1]
+    assert signalled(signal.SIGINT, "patient") == after("whole")
 
 
 def test_a_child_that_a_signal_ends_without_a_word_was_interrupted() -> None:
-    def work(_send: Send) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getppid(), signal.SIGTERM)
-        time.sleep(30)
+    assert signalled(signal.SIGTERM, "speechless") == after("interrupted")
 
-    with pytest.raises(InterruptedRun):
-        apart(work, {}, "r1")
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_right_after_the_fork_is_not_another_threads_to_die_of(number: int) -> None:
+    """With a thread that has it unblocked, no mask keeps a signal off: handlers have to be there before the fork."""
+    assert signalled(number, "at once", times=20, idle=2) == after(*["interrupted"] * 20)
+
+
+EARLY = """
+import os, signal, sys, threading, time
+from wholecurve.model.errors import InterruptedRun
+from wholecurve.run import apart as module
+
+threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+real = module.fork
+
+def forked():
+    if sys.argv[1] == "before":
+        os.kill(os.getpid(), signal.SIGTERM)
+    child = real()
+    if child and sys.argv[1] == "after":
+        os.kill(os.getpid(), signal.SIGTERM)
+    return child
+
+module.fork = forked
+try:
+    print(module.apart(lambda _send: time.sleep(20), {}, "r1"))
+except InterruptedRun:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_signal_around_the_fork_is_remembered_and_handed_on(moment: str) -> None:
+    """The very moments, not by chance: another thread takes the signal while this one has it blocked."""
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY, moment], capture_output=True, stdin=subprocess.DEVNULL, timeout=15, check=False
+    )
+    assert (done.returncode, done.stdout.decode().strip()) == (0, "interrupted"), done.stderr.decode()
 
 
 CALLER = """

@@ -76,7 +76,7 @@ def test_a_drifting_run_ends_on_the_limit_and_is_complete(tmp_path):
     assert held.passes == int(held.passes)
     assert 2 * NS <= held.result.extended_ns[0] < 3 * NS  # the pass under way is finished
     assert held.note.startswith("performance: extended by 2.")
-    assert "all the extra time there is; still no steady window: " in held.note
+    assert "all the extra time there is; still no steady window that is long enough (" in held.note
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,8 @@ def test_the_last_word_of_a_look_counts_and_half_a_line_waits(tmp_path):
     hold.step(NS + 4 * NS)
     assert control.run[Global.HOLD] == 0
     control.run[Global.CLOSED_AT] = NS + 5 * NS
-    words = "performance: extended by 5 s, all the extra time there is; still no steady window: too short"
+    words = "performance: extended by 5 s, all the extra time there is; still no steady window that is long enough "
+    words += "(too short); without one the figures are of the whole run"
     assert hold.end() == (5 * NS, words)
     os.close(writing)
     assert no_children()

@@ -143,14 +143,14 @@ def test_a_step_is_an_anomaly_and_the_first_plateau_is_official(tmp_path: Path) 
     [
         ({"requests": 20}, NS // 2, "partial_dataset", "the run issued 20 requests, less than one pass of 32"),
         ({"passes": 3}, NS // 2, "insufficient_passes", "the run has 3 passes of the data set, wanted at least 5"),
-        ({"passes": 6}, 100 * NS, "insufficient_duration", "of issue time, wanted 100 s: run longer"),
+        ({"passes": 16}, 100 * NS, "insufficient_duration", "of issue time, wanted 100 s: run longer"),
     ],
     ids=["part of the data set", "too few passes", "too short"],
 )
 def test_a_run_that_is_too_short_has_the_whole_run_for_its_basis(
     tmp_path: Path, stop: dict[str, int], window_ns: int, status: str, reason: str
 ) -> None:
-    run = one_run(tmp_path / "run", stop=stop, window_ns=window_ns)
+    run = steady_run(tmp_path, stop=stop, window_ns=window_ns)
     assert (run.steady["status"], run.steady["basis"], run.steady["flag"]) == (status, "total", "fallback")
     assert reason in run.steady["reason"]
     p50 = run.figure("tpot_p50_ns")
@@ -178,6 +178,7 @@ def test_an_open_loop_has_a_window_beside_the_whole_run(tmp_path: Path) -> None:
 
 def test_offline_says_why_it_has_no_window(tmp_path: Path) -> None:
     run = one_run(tmp_path / "run", load={"pattern": "offline"}, stop={"requests": 64})
+    assert run.invalid == ()
     assert (run.steady["status"], run.steady["verdict"], run.steady["window"]) == (None, None, None)
     assert run.steady["reason"].startswith("offline: all requests are issued at once")
     tps = run.figure("system_tps")

@@ -36,6 +36,24 @@ def session(tmp_path: Path) -> Session:
     return Session(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("steady", "words"),
+    [
+        ({"status": "windowable", "verdict": "STEADY STATE"}, "; steady state"),
+        ({"status": "insufficient_duration", "verdict": "STEADY STATE"}, "; steady, window too short: whole run"),
+        ({"status": "insufficient_passes", "verdict": "anomaly"}, "; anomaly, too few passes: whole run"),
+        ({"status": "insufficient_passes", "verdict": "not found"}, "; not found"),
+    ],
+)
+def test_a_fallback_to_the_whole_run_is_said(session: Session, steady: dict[str, str], words: str) -> None:
+    def short(order: PointOrder, folder: Path) -> PointOutcome:
+        return replace(good(order, folder), steady=steady)
+
+    session.run(PLAN, FakeBench({"r4": [short]}))
+    (line,) = [one for one in session.lines if one.startswith("r4: valid: ")]
+    assert line.endswith(words)
+
+
 def test_all_points_in_the_order_of_the_plan(session: Session) -> None:
     bench = FakeBench()
     outcome = session.run(PLAN, bench)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wholecurve.cli.curve_files import NOT_READ, console_for_stdout, fit, number_text, say, say_notes
-from wholecurve.curve import KEYS, NOT_REPORTED, READINGS, UNSTEADY, brief, sentence, shown
+from wholecurve.curve import KEYS, NOT_REPORTED, READINGS, UNSTEADY, brief, sentence, shown, whole_run
 from wholecurve.model.units import show_duration, show_percent
 
 if TYPE_CHECKING:
@@ -189,6 +189,8 @@ def _evidence(place: Mapping[str, Any], power: str | None) -> list[str]:
     verdict = place["steady_verdict"]
     if verdict is None or verdict in UNSTEADY:
         found.append(UNSTEADY[verdict] if verdict else "steady state not looked for")
+    if whole_run(verdict, place["notes"]):
+        found.append("steady window too short: whole run")
     if power is not None:
         found.append(power)
     if place["close"]:

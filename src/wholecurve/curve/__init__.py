@@ -13,6 +13,7 @@ from wholecurve.curve.compare import (
     compare,
     difference,
     figure_of_runs,
+    whole_run,
 )
 from wholecurve.curve.cost import (
     DERIVED,
@@ -117,4 +118,5 @@ __all__ = [
     "three_digits",
     "total_usd_per_hour",
     "value_at",
+    "whole_run",
 ]

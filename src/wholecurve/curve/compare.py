@@ -17,7 +17,7 @@ from wholecurve.curve.table import KEYS, barred
 from wholecurve.curve.words import brief
 from wholecurve.model.curve import Curve
 from wholecurve.model.errors import InputError
-from wholecurve.model.point import Figure, Point, PointKind
+from wholecurve.model.point import OVER_WHOLE_RUN, Figure, Point, PointKind
 from wholecurve.model.steadiness import SteadyVerdict
 
 COMPARABLE: Final[tuple[tuple[str, str], ...]] = (
@@ -52,6 +52,13 @@ UNSTEADY: Final[Mapping[str, str]] = {
     "not found": "no steady state found",
 }
 """Verdicts on the steady state that are to be kept in mind, in words."""
+
+
+def whole_run(verdict: str | None, notes: Sequence[str]) -> str:
+    """The note that says that figures are over the whole run although a steady window was found; else empty."""
+    if verdict is None or verdict == SteadyVerdict.NOT_FOUND:
+        return ""
+    return next((note for note in notes if note.startswith(OVER_WHOLE_RUN)), "")
 
 
 class Found(StrEnum):
@@ -172,6 +179,9 @@ def doubts(one: Mapping[int, Point], other: Mapping[int, Point], common: Sequenc
             found.append(f"{source}: the client was strained.")
         if verdict is not None and verdict != SteadyVerdict.STEADY:
             found.append(f"{source}: {UNSTEADY.get(verdict, verdict)}.")
+        fallback = whole_run(verdict, point.notes)
+        if fallback:
+            found.append(f"{source}: {fallback.rstrip('.')}.")
     return tuple(found)
 
 

@@ -204,6 +204,10 @@ class Provenance:
                 raise InputError(f"wanted one of {', '.join(known)}, got {value!r}", where=self.source)
 
 
+OVER_WHOLE_RUN: Final = "figures over the whole run"
+"""How the note of a point begins whose official figures are not those of a steady window; the reason may follow."""
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """One measured run (or several of the same) at one concurrency.

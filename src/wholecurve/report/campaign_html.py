@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from markupsafe import Markup
@@ -24,6 +24,9 @@ from wholecurve.report.page import content_policy, environment, template_text
 
 SHAPES_SHOWN: Final[int] = 33
 """Points whose small distributions are drawn: the most a curve may have, and one more."""
+
+NARROW: Final = (420, 340)
+"""Width and height of the primary chart on a narrow page, where the letters of the wide one would be too small."""
 
 ACCURACY_TONES: Final[Mapping[str, str]] = {PASSED: "ok", FAILED: "client-limited", NOT_JUDGED: "strained"}
 """Classes of the style sheet for verdicts on accuracy."""
@@ -58,6 +61,7 @@ def campaign_html(view: CampaignView, *, links: bool = True) -> str:
         policy=content_policy(style),
         signs=SIGNS,
         primary=_svg(curve_figure(view)),
+        narrow=_svg(replace(curve_figure(view, width=NARROW[0], height=NARROW[1]), name="curve-narrow")),
         charts=[(figure.title, _svg(figure)) for figure in campaign_figures(view)],
         not_drawn=placeless(view.rows),
         drawn=list(_drawn(view)),

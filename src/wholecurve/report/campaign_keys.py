@@ -20,6 +20,7 @@ KNEE_DEFINITION: Final = (
     "the highest throughput, both axes linear and scaled to one. Derived from the measured levels; not an official "
     "figure."
 )
+LEAST_LEVELS: Final = 3
 LEAST_BEND: Final[float] = 0.05
 """A curve that nowhere rises this share of its height above the straight line has no knee worth naming."""
 
@@ -44,17 +45,20 @@ class Knee:
     bend: float
 
 
+def _rising(rows: Sequence[Row]) -> list[Row]:
+    """The levels up to the one with the highest throughput."""
+    known = [row for row in levels(rows) if row["system_tps"] is not None]
+    top = max(range(len(known)), key=lambda k: (known[k]["system_tps"], -k), default=-1)
+    return known[: top + 1]
+
+
 def knee_of(rows: Sequence[Row]) -> Knee | None:
     """The knee of one curve's rows; None without a bend, and with fewer than three levels up to the top.
 
     On linear axes, for a buyer pays for load and throughput in proportion; a sweep places its levels by logarithms.
     """
-    known = [row for row in levels(rows) if row["system_tps"] is not None]
-    if not known:
-        return None
-    top = max(range(len(known)), key=lambda k: (known[k]["system_tps"], -k))
-    rising = known[: top + 1]
-    if len(rising) < 3:
+    rising = _rising(rows)
+    if len(rising) < LEAST_LEVELS:
         return None
     first, last = rising[0], rising[-1]
     width, height = last["concurrency"] - first["concurrency"], last["system_tps"] - first["system_tps"]
@@ -144,11 +148,19 @@ def _accuracy(points: Sequence[PointView]) -> Card:
 
 def _knee(knee: Knee | None, rows: Sequence[Row]) -> Card:
     if knee is None:
-        straight = "throughput rises in a straight line, or over fewer than three levels"
-        why = straight if levels(rows) else "no level was measured"
-        return Card("Knee", "none", "", why, KNEE_DEFINITION)
+        return Card("Knee", "none", "", _no_knee(rows), KNEE_DEFINITION)
     note = f"{rate(knee.system_tps, 'tokens/s')} there; {DERIVED}"
     return Card("Knee", f"{knee.concurrency:,}", "in flight", note, KNEE_DEFINITION)
+
+
+def _no_knee(rows: Sequence[Row]) -> str:
+    """Why there is no knee."""
+    rising = _rising(rows)
+    if not rising:
+        return "no level was measured"
+    if len(rising) < LEAST_LEVELS:
+        return f"fewer than three levels up to the highest throughput, at concurrency {rising[-1]['concurrency']:,}"
+    return "no level lies clearly above a straight line up to the highest throughput"
 
 
 def _offline(rows: Sequence[Row]) -> Card:

@@ -54,6 +54,15 @@ WHOLE_RUN, WINDOW, NO_WINDOW = "whole run", "window", "whole run, not judged"
 
 
 @dataclass(frozen=True, slots=True)
+class Strain:
+    """A reason against the client. code: its kind. beyond: how far the figure lies past its limit, in its own unit."""
+
+    code: str
+    beyond: float
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class PointView:
     """A point. name: `16` or `Offline`. barred: why it counts for nothing, empty if it is on the curve.
 
@@ -75,7 +84,7 @@ class PointView:
     requests: str
     failed: str
     health: str
-    health_reasons: tuple[str, ...]
+    health_reasons: tuple[Strain, ...]
     steady: str
     steady_status: str
     steady_reason: str
@@ -97,6 +106,11 @@ class PointView:
     def windowable(self) -> bool:
         """Whether the steady window is as long as it has to be."""
         return self.steady_status == STATUSES["windowable"]
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether a steady state was looked for and its window cannot carry the figures."""
+        return bool(self.steady_status) and not self.windowable
 
     @property
     def counts(self) -> bool:
@@ -156,7 +170,7 @@ def _point(point: Point, row: Row, speed_key: str, label: str, around: Around) -
         requests=_requests(summary),
         failed=share(at(summary, "failures", "failed_share")),
         health=known(point.provenance.client_verdict),
-        health_reasons=tuple(known(at(one, "sentence")) for one in items(summary, "health", "reasons")),
+        health_reasons=tuple(map(_strain, items(summary, "health", "reasons"))),
         steady=verdict,
         steady_status=status,
         steady_reason=reason,
@@ -181,6 +195,12 @@ def _steady(point: Point, steady: Mapping[str, Any]) -> tuple[str, str, str]:
     verdict = at(steady, "verdict") or point.provenance.steady_verdict
     shown = VERDICTS.get(str(verdict), clean(verdict)) if verdict else DOES_NOT_APPLY if steady else NOT_LOOKED_FOR
     return shown, STATUSES.get(str(at(steady, "status")), ""), clean(at(steady, "reason") or "")
+
+
+def _strain(reason: Mapping[str, Any]) -> Strain:
+    figure, limit = number(at(reason, "figure")), number(at(reason, "limit"))
+    beyond = 0.0 if figure is None or limit is None else abs(figure - limit)
+    return Strain(clean(at(reason, "code") or "", 60), beyond, known(at(reason, "sentence")))
 
 
 def _reasoned(point: Point, key: str, row: Row, column: str = "") -> Figure:

@@ -8,7 +8,7 @@ from typing import Final
 
 from wholecurve.model.point import Figure
 from wholecurve.report.campaign_accuracy import worst
-from wholecurve.report.campaign_points import PointView
+from wholecurve.report.campaign_points import STEADY, PointView
 from wholecurve.report.campaign_view import CampaignView
 from wholecurve.report.reading import NOT_MEASURED, duration, rate
 
@@ -59,6 +59,11 @@ def _of(text: str) -> str:
     return NONE if text in ("", NOT_MEASURED) else text
 
 
+def _steady(one: PointView) -> str:
+    """The verdict; a steady window too short to carry the figures is not simply `steady`."""
+    return f"{one.steady}, short" if one.steady == STEADY and one.fell_back else one.steady
+
+
 HEADS: Final[tuple[Head, ...]] = (
     Head("concurrency", "concurrency", "level", True, _name),
     Head("region", "region", "region", False, lambda one: one.region or NONE),
@@ -70,7 +75,7 @@ HEADS: Final[tuple[Head, ...]] = (
     Head("requests", "requests", "requests", True, lambda one: _of(one.requests)),
     Head("failed", "failed", "failed", True, lambda one: _of(one.failed)),
     Head("health", "client", "client", False, lambda one: _of(one.health)),
-    Head("steady", "steady state", "steady", False, lambda one: one.steady),
+    Head("steady", "steady state", "steady", False, _steady),
     Head("basis", "basis", "basis", False, lambda one: one.basis),
     Head("accuracy", "accuracy", "accuracy", False, lambda one: worst(one.scores) or NONE),
     Head("spread", "spread of repeats", "spread", True, lambda one: one.spread or NONE),

@@ -12,7 +12,7 @@ from wholecurve.report.campaign_accuracy import FAILED, NOT_JUDGED
 from wholecurve.report.campaign_journal import Missing, differences_of
 from wholecurve.report.campaign_keys import lost
 from wholecurve.report.campaign_load import Salted
-from wholecurve.report.campaign_points import VERDICTS, PointView, listed
+from wholecurve.report.campaign_points import VERDICTS, PointView, Strain, listed
 from wholecurve.report.reading import at, clean, items, rate, texts
 
 UNSTEADY: Final[frozenset[str]] = frozenset(word for verdict, word in VERDICTS.items() if verdict != "STEADY STATE")
@@ -43,7 +43,7 @@ def warnings_of(
     """All warnings, the serious ones first, otherwise in the order of the curve. unread: those about files."""
     found = [
         *_barred(points), *_changed(entries), *_differing(entries), *_invalid(points), *_accuracy(points),
-        *_client(points), *_steady(points), *_falls(rows), *_offline_below(rows), *_placeless(rows),
+        *_client(points), *_steady(points), *_falls(rows), *_offline_below(rows, points), *_placeless(rows),
         *_set_aside(curve, entries), *_gone(entries), *_counted(curve), *_not_scored(points, plan), *_salt(salted),
         *_noted(plan), *_bounds(curve, rows, plan), *unread,
     ]  # fmt: skip
@@ -83,13 +83,18 @@ def _invalid(points: Sequence[PointView]) -> Iterator[Warned]:
 
 
 def _client(points: Sequence[PointView]) -> Iterator[Warned]:
-    near = ": the client was near a limit of its own"
-    found = (
-        (one, near + (f" ({'; '.join(one.health_reasons)})" if one.health_reasons else ""))
-        for one in points
-        if one.health == "strained"
-    )
-    yield from _grouped("care", "client strained", found)
+    """One warning for each kind of reason, with the sentence of the point where it is worst."""
+    strained = [one for one in points if one.health == "strained"]
+    by_code: dict[str, list[tuple[PointView, Strain]]] = {}
+    for one in strained:
+        for reason in one.health_reasons or (Strain("", 0.0, ""),):
+            by_code.setdefault(reason.code or reason.sentence, []).append((one, reason))
+    for found in by_code.values():
+        worst = max((reason for _, reason in found), key=lambda reason: reason.beyond).sentence
+        same = len({reason.sentence for _, reason in found}) == 1
+        why = f" ({'' if same else 'at worst: '}{worst})" if worst else ""
+        named = _named([one for one, _ in found])
+        yield Warned("care", "client strained", f"{named}: the client was near a limit of its own{why}.")
 
 
 def _steady(points: Sequence[PointView]) -> Iterator[Warned]:
@@ -102,7 +107,7 @@ def _steady(points: Sequence[PointView]) -> Iterator[Warned]:
     short = (
         (one, f": {one.steady_reason or one.steady_status}")
         for one in points
-        if one.steady not in UNSTEADY and one.steady_status and not one.windowable
+        if one.steady not in UNSTEADY and one.fell_back
     )
     yield from _grouped("care", "steady window", short)
 
@@ -152,14 +157,17 @@ def _differing(entries: Sequence[Mapping[str, Any]]) -> Iterator[Warned]:
         yield Warned("bad", "not the same configuration", f"{said[:1].upper()}{said[1:].rstrip('.')}.")
 
 
-def _offline_below(rows: Sequence[Row]) -> Iterator[Warned]:
-    """A dedicated Offline run below a level of the curve is no ceiling of it."""
+def _offline_below(rows: Sequence[Row], points: Sequence[PointView]) -> Iterator[Warned]:
+    """A dedicated Offline run below a level of the curve, by more than the intervals of both, is no ceiling of it."""
     found = ceiling(rows)
     known = [row for row in levels(rows) if row["system_tps"] is not None]
     if found["offline"] != "dedicated" or found["system_tps"] is None or not known:
         return
     best = max(known, key=lambda row: row["system_tps"])
-    if best["system_tps"] > found["system_tps"]:
+    figures = {row["id"]: one.system for row, one in zip(rows, points, strict=True)}
+    reach, low = figures[found["point"]].high, figures[best["id"]].low
+    overlap = reach is not None and low is not None and low <= reach
+    if best["system_tps"] > found["system_tps"] and not overlap:
         yield Warned(
             "care",
             "Offline",

@@ -13,8 +13,7 @@ VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
     "STEADY STATE": ("good", "Time per output token stood still from the window on."),
     "anomaly": (
         "warn",
-        "Time per output token stood still, then stepped to another level and stood still there. The first level is "
-        "reported.",
+        "Time per output token stood still, then stepped to another level and stood still there.",
     ),
     "drifting_up": (
         "warn",
@@ -35,6 +34,12 @@ STATUSES: Final[Mapping[str, str]] = {
     "partial_dataset": "less than one pass of the data set was issued",
 }
 
+REPORTED: Final[Mapping[str, str]] = {
+    "window": " The first level is reported.",
+    "total": " The official figures are over the whole run, both levels included.",
+}
+"""What is reported of a run with two levels, by the basis of its official figures."""
+
 NO_WINDOW: Final[str] = "no steady window"
 
 
@@ -53,10 +58,12 @@ def steady_view(summary: Mapping[str, Any]) -> Steady | None:
         return Steady(none, "quiet", "", "", "", (), ())
     verdict = clean(at(block, "verdict") or "", 40)
     tone, meaning = VERDICTS.get(verdict, ("quiet", ""))
-    official = at(block, "basis") == "window"
+    basis = str(at(block, "basis"))
+    if verdict == "anomaly":
+        meaning += REPORTED.get(basis, "")
     return Steady(
         none=none,
-        tone="quiet" if tone == "good" and not official else tone,
+        tone="quiet" if tone == "good" and basis != "window" else tone,
         headline=verdict.replace("_", " ") or known(None),
         meaning=meaning,
         place=_place(window) if window else "",

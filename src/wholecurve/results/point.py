@@ -12,6 +12,7 @@ from wholecurve.model.point import (
     CLIENT_VERDICTS,
     FIGURE_KEYS,
     INTERACTIVITY_KEYS,
+    OVER_WHOLE_RUN,
     TOKEN_SOURCES,
     Figure,
     Identity,
@@ -201,10 +202,10 @@ def _notes(run: RunFiles, *, open_loop: bool) -> tuple[str, ...]:
     official = mapping(summary, "official")
     found = [OPEN_LOOP] if open_loop else []
     if not official:
-        found.append("figures over the whole run: no steady window was looked for")
+        found.append(f"{OVER_WHOLE_RUN}: no steady window was looked for")
     elif official.get("basis") == "total":
         why = text(at(summary, "steady_state", "reason"))
-        found.append("figures over the whole run" + (f": {why}" if why else ""))
+        found.append(OVER_WHOLE_RUN + (f": {why}" if why else ""))
     flag = text(official.get("flag"))
     if flag not in (None, "none"):
         found.append(f"flag of the official figures: {flag}")

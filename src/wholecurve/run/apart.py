@@ -102,9 +102,7 @@ def apart(
     """
     reading, writing = os.pipe()
     parent = os.getpid()
-    # No signal may come while two processes run the same code: the child would raise in the caller's place.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-    try:
+    with _signals(stopping) as relay, _blocked() as before:
         try:
             child = fork()
         except MeasureError:
@@ -117,20 +115,18 @@ def apart(
         os.close(writing)
         with contextlib.suppress(OSError):  # it has done so itself, or has ended
             os.setpgid(child, child)
-        with _signals(child, stopping) as seen:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-            try:
-                outcome = _listen(reading, handlers)
-            except BaseException:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGTERM)
-                raise
-            finally:
-                os.close(reading)
-                _pid, status = os.waitpid(child, 0)
-    finally:
+        relay.hand_to(child)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    if outcome is None and seen:
+        try:
+            outcome = _listen(reading, handlers)
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGTERM)
+            raise
+        finally:
+            os.close(reading)
+            _pid, status = os.waitpid(child, 0)
+    if outcome is None and relay.seen:
         raise InterruptedRun("interrupted")
     if outcome is None:
         raise ChildEnded(
@@ -148,12 +144,12 @@ def _child(work: Callable[[Send], Any], writing: int, parent: int, mask: Iterabl
     """The child's whole life. It never returns into the caller's code. mask: signals to block from here on."""
     code = MeasureError.exit_code
     try:
+        for number in ENDING:  # the caller's handlers are not for here; all are blocked still
+            if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or a shell's background job
+                signal.signal(number, signal.default_int_handler)
         os.setpgid(0, 0)
         _end_with(parent)
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # a terminal may stop what writes to it from another group
-        for number in ENDING:
-            if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup`, or a shell's background job
-                signal.signal(number, signal.default_int_handler)
 
         def send(name: str, value: Any) -> None:
             data = pickle.dumps((name, value), protocol=pickle.HIGHEST_PROTOCOL)
@@ -204,27 +200,69 @@ def _end_with(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+class _Relay:
+    """The caller's handler: signals that ask for the end go to the child, early ones as soon as there is a child.
+
+    seen: those that came, in order.
+    """
+
+    def __init__(self, stopping: Callable[[], None]) -> None:
+        self.seen: list[int] = []
+        self._stopping = stopping
+        self._early: list[int] = []
+        self._child: int | None = None
+
+    def __call__(self, number: int, _frame: object) -> None:
+        self.seen.append(number)
+        self._stopping()
+        if self._child is None:
+            self._early.append(number)
+        else:
+            _hand_on(number, self._child)
+
+    def hand_to(self, child: int) -> None:
+        """From now on to this child, and what came before too."""
+        self._child = child  # first: a signal that comes right here is handed on at once, and `_early` grows no more
+        for number in self._early:
+            _hand_on(number, child)
+
+
+def _hand_on(number: int, child: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        # A closed terminal is no wish for patience, and who measures knows SIGTERM only.
+        os.kill(child, signal.SIGTERM if number == signal.SIGHUP else number)
+
+
 @contextlib.contextmanager
-def _signals(child: int, stopping: Callable[[], None]) -> Iterator[list[int]]:
-    """While the child works, signals that ask for the end are handed on to it. Gives those that came."""
-    seen: list[int] = []
+def _signals(stopping: Callable[[], None]) -> Iterator[_Relay]:
+    """Signals that ask for the end are a relay's, from before the fork until the child has ended.
 
-    def hand_on(number: int, _frame: object) -> None:
-        seen.append(number)
-        stopping()
-        with contextlib.suppress(ProcessLookupError):
-            # A closed terminal is no wish for patience, and who measures knows SIGTERM only.
-            os.kill(child, signal.SIGTERM if number == signal.SIGHUP else number)
-
+    A mask does not do for the time around the fork: it is the calling thread's, and a signal to the process goes to any
+    other thread, such as one of a library, where it does what its handler of that moment does: by default it kills.
+    """
+    relay = _Relay(stopping)
     before = {number: signal.getsignal(number) for number in ENDING}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:
-            signal.signal(number, hand_on)
     try:
-        yield seen
+        for number, handler in before.items():
+            if handler is not signal.SIG_IGN:
+                signal.signal(number, relay)
+        yield relay
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _blocked() -> Iterator[set[signal.Signals]]:
+    """The same signals are not for this thread, nor for the child that is forked from it. Gives the mask before.
+
+    While two processes run the same code none may come: the child would answer in the caller's place.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield {signal.Signals(number) for number in before}
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _listen(reading: int, handlers: Mapping[str, Callable[[Any], None]]) -> tuple[str, Any] | None:

@@ -190,7 +190,8 @@ class Hold:
         """A sentence about the extension; None if there is nothing to say."""
         last, run = self._last, self._control.run
         by = f"{self._phase.name}: extended by {show_duration(extended_ns)}"
-        lacking = f"still no steady window: {last.reason if last and last.reason else 'none was found in time'}"
+        why = last.reason if last and last.reason else "none was found in time"
+        lacking = f"still no steady window that is long enough ({why}); without one the figures are of the whole run"
         if self._blind is not None:
             return (
                 f"{self._phase.name}: not extended further: the steady window could not be looked for ({self._blind})"
@@ -202,7 +203,7 @@ class Hold:
         if run[Global.STOP]:
             return f"{by} when it was stopped"
         if self._used_up and not self._most_ns:
-            return f"{self._phase.name}: {lacking}, and no extra time was allowed"
+            return f"{self._phase.name}: no extra time was allowed; {lacking}"
         if self._used_up:
             return f"{by}, all the extra time there is; {lacking}"
         if run[Global.HOLD]:

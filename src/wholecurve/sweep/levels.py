@@ -179,7 +179,7 @@ def _roles(
         level = region.last if region.empty else knee if at_knee and knee else scale.middle(region.first, region.last)
         found[level] = f"one in {title} is asked for" + (", here the knee" if at_knee else "")
     if knee is not None and c_min < knee < c_max:
-        found.setdefault(knee, "the knee: from here on load buys little throughput")
+        found.setdefault(knee, "the sharpest bend: from here on throughput grows slower than load")
     return found
 
 

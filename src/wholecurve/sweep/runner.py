@@ -6,14 +6,15 @@ Every step is in the journal before the next one begins. A run that was cut off,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from wholecurve.model.errors import InterruptedRun, MeasureError, SetupError, WholecurveError
 from wholecurve.model.record import RunState
+from wholecurve.model.steadiness import Coverage, SteadyVerdict
 from wholecurve.sweep.bench import RESULT_FILE, Bench, PointOrder, PointOutcome, SweepView
 from wholecurve.sweep.campaign import CampaignPlan
 from wholecurve.sweep.differences import fact_changes
@@ -26,6 +27,12 @@ from wholecurve.sweep.watch import CampaignState, Stopped, Surroundings, Watch, 
 
 INVALID_EXIT = 1
 MEASURING = "measuring"
+SHORT: Final[Mapping[str, str]] = {
+    Coverage.INSUFFICIENT_DURATION: "window too short",
+    Coverage.INSUFFICIENT_PASSES: "too few passes",
+    Coverage.PARTIAL_DATASET: "less than one pass",
+}
+"""Why the figures are those of the whole run, by coverage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +237,12 @@ class _Sweep:
 
 
 def _found(outcome: PointOutcome) -> str:
-    """The figures of a valid point, and whether it was steady."""
-    verdict = (outcome.steady or {}).get("verdict")
-    return figures_words(outcome.figures) + (f"; {verdict.replace('_', ' ').lower()}" if verdict else "")
+    """The figures of a valid point, and whether it was steady; a window that could not carry them is not "steady"."""
+    steady = outcome.steady or {}
+    verdict, short = steady.get("verdict"), SHORT.get(steady.get("status") or "")
+    if not verdict:
+        return figures_words(outcome.figures)
+    words = verdict.replace("_", " ").lower()
+    if short and verdict != SteadyVerdict.NOT_FOUND:
+        words = f"{'steady' if verdict == SteadyVerdict.STEADY else words}, {short}: whole run"
+    return f"{figures_words(outcome.figures)}; {words}"
