@@ -87,7 +87,7 @@ def estimate(levels: Levels, rules: RuleSet, kind: Kind, work: Work, trials: Seq
     """The time of all levels, with repeats, accuracy runs and idle gaps; a search for C_max is not in it."""
     cut = regions(levels.c_max, levels.c_min, rules.regions)
     spans: dict[str, Span] = {}
-    whole = NOTHING
+    whole, extra_s = NOTHING, 0.0
     for level in levels.levels:
         rate = rates_at(level.concurrency, trials)
         if level.dedicated:
@@ -96,12 +96,15 @@ def estimate(levels: Levels, rules: RuleSet, kind: Kind, work: Work, trials: Seq
             least_s = shortest_s(level.concurrency, cut, kind, rules)
             passes, lead = work.window_passes, work.lead_passes
         one = _point(level, least_s, passes, lead, work, rate)
+        extra_s += (
+            0.0 if level.dedicated else work.repeats * (least_s if work.max_extra_s is None else work.max_extra_s)
+        )
         scored = _requests(work.accuracy, rate) if level.accuracy else NOTHING
         spans[level.label] = one + scored
         whole = whole + one.times(work.repeats) + scored
     gaps = max(0, len(levels.levels) * work.repeats - 1) * work.idle_gap_s
     whole = whole + Span(gaps, gaps)
-    return Estimate(spans, whole, _words(whole, work))
+    return Estimate(spans, whole, _words(whole, work, extra_s))
 
 
 def rates_at(concurrency: int, trials: Sequence[Trial]) -> tuple[float, float] | None:
@@ -142,9 +145,12 @@ def _requests(count: int, rate: tuple[float, float] | None) -> Span:
     return Span(0.0, None) if rate is None else Span(count / rate[1], count / rate[0])
 
 
-def _words(whole: Span, work: Work) -> str:
+def _words(whole: Span, work: Work, extra_s: float) -> str:
+    """extra_s: of all extensions together; where the high end is known, they are in it."""
     text = whole.words()
     if whole.high_s is None:
+        if extra_s:
+            text += f", and up to {show_duration(extra_s * NS_PER_S)} more where points are extended"
         return (
             f"{text}; how long {work.rows:,} requests take is not known yet, and every point sends them several times"
         )
