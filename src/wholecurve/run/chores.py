@@ -6,6 +6,7 @@ when the run stops now.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from collections import deque
 
@@ -21,7 +22,7 @@ SAVE_WITHIN_TICKS = 50
 SAVE_AFTER_NS = 1_250_000_000
 
 
-class Chores:
+class Chores(ABC):
     """Base of `Transport`, which has the sockets and these fields; it alone ends requests."""
 
     _limits: Limits
@@ -33,15 +34,19 @@ class Chores:
     _to_save: list[Connection]
     _portion: int
 
+    @abstractmethod
     def _advance(self, conn: Connection) -> bool:
-        raise NotImplementedError
+        """Read what has come; whether the connection lives on."""
 
+    @abstractmethod
     def _on_end(self, conn: Connection, completed_ns: int, *, keep_alive: bool) -> None:
-        raise NotImplementedError
+        """The answer of a connection is whole."""
 
+    @abstractmethod
     def _on_broken(self, conn: Connection, broken: Broken) -> None:
-        raise NotImplementedError
+        """A connection cannot be read any further."""
 
+    @abstractmethod
     def _break_off(
         self,
         conn: Connection,
@@ -52,8 +57,9 @@ class Chores:
         *,
         good: bool = False,
     ) -> None:
-        raise NotImplementedError
+        """End the request of a connection, and the connection."""
 
+    @abstractmethod
     def _finish(
         self,
         flight: Flight,
@@ -67,7 +73,7 @@ class Chores:
         good: bool = False,
         answer: tuple[array[int], list[bytes]] | None = None,
     ) -> None:
-        raise NotImplementedError
+        """A request has ended; it goes to the records."""
 
     def record_ended(self, most: int) -> None:
         """Hand so many whole answers to the recorder. Not done as they end: hundreds may end in the same moment."""
